@@ -1,0 +1,1 @@
+"""Settings: what can be configured, from where it is read, and in which order."""

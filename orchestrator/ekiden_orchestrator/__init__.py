@@ -1,0 +1,1 @@
+"""The command line, the run log, the marathon and its reports."""

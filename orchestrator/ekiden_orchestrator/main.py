@@ -1,0 +1,5 @@
+"""The console command `ekiden`."""
+
+
+def main() -> None:
+    """Run the command line."""

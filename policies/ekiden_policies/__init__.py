@@ -1,0 +1,1 @@
+"""Pure decisions: state in, verdict out. Nothing here reads a clock, a file or the network."""

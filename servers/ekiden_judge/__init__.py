@@ -1,0 +1,1 @@
+"""Verdicts on answers to equational-implication problems."""

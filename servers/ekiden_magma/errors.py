@@ -1,0 +1,22 @@
+"""The errors of `ekiden_magma`."""
+
+
+class MagmaError(ValueError):
+    """A law, table, model or certificate that cannot be what it claims to be."""
+
+
+class LawSyntaxError(MagmaError):
+    """A law that cannot be read.
+
+    Attributes:
+        text: The text that was read.
+        position: 0-based index of the offending character in `text`; `len(text)` at the end.
+        reason: What is wrong there, without the position.
+    """
+
+    def __init__(self, text: str, position: int, reason: str) -> None:
+        self.text = text
+        self.position = position
+        self.reason = reason
+        shown = text if len(text) <= 200 else text[:197] + "..."
+        super().__init__(f"Cannot read the law {shown!r}: {reason} (character {position + 1} of {len(text)}).")
