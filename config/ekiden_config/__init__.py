@@ -1,1 +1,44 @@
-"""Settings: what can be configured, from where it is read, and in which order."""
+"""Settings: what can be configured, from where it is read, and in which order.
+
+Packaged `defaults.toml`, then the user's file, then the project's `ekiden.toml`, then the environment
+(`EKIDEN_SECTION_KEY`, with `LEANMARATHON_SECTION_KEY` as a fallback), then explicit arguments.
+
+The names are imported when first used: `ekiden serve` looks at `ekiden_config.places` on its way to its first answer
+and must not wait for pydantic there.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ekiden_config.cayley import CayleySettings
+    from ekiden_config.errors import ConfigError
+    from ekiden_config.marathon import MarathonSettings
+    from ekiden_config.servers import HttpSettings, ServerSettings
+    from ekiden_config.settings import Settings, load_settings
+
+_HOMES = {
+    "CayleySettings": "cayley",
+    "ConfigError": "errors",
+    "HttpSettings": "servers",
+    "MarathonSettings": "marathon",
+    "ServerSettings": "servers",
+    "Settings": "settings",
+    "load_settings": "settings",
+}
+
+__all__ = [
+    "CayleySettings",
+    "ConfigError",
+    "HttpSettings",
+    "MarathonSettings",
+    "ServerSettings",
+    "Settings",
+    "load_settings",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

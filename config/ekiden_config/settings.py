@@ -1,0 +1,157 @@
+"""The settings as one object, and the order in which they are read."""
+
+import difflib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings.exceptions import SettingsError
+
+from ekiden_config.cayley import CayleySettings
+from ekiden_config.errors import ConfigError
+from ekiden_config.marathon import MarathonSettings
+from ekiden_config.places import PREFIXES, SEPARATOR, project_file, user_file
+from ekiden_config.servers import HttpSettings, ServerSettings
+
+Tree = dict[str, object]
+
+
+class Settings(BaseSettings):
+    """Everything that can be configured; `load_settings` makes one."""
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True)
+
+    cayley: CayleySettings
+    http: HttpSettings
+    marathon: MarathonSettings
+    servers: dict[str, ServerSettings] = Field(description="Server name to what it offers.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is passed in and nothing else: `load_settings` reads the sources, so that errors can name them."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """The values of one source, and how a message calls it."""
+
+    source: str
+    values: Tree
+    prefix: str = ""
+
+    def name_of(self, path: Sequence[str]) -> str | None:
+        """Return how this source spells a key, or `None` when it does not set it."""
+        value: object = self.values
+        for part in path:
+            if not isinstance(value, Mapping) or part not in value:
+                return None
+            value = cast("Mapping[str, object]", value)[part]
+        if self.prefix:
+            return self.prefix + SEPARATOR.join(path[:2]).upper() + "".join(f".{part}" for part in path[2:])
+        return ".".join(path)
+
+
+def load_settings(
+    overrides: Mapping[str, Mapping[str, object]] | None = None,
+    *,
+    user: Path | None = None,
+    project: Path | None = None,
+) -> Settings:
+    """Read the settings: packaged defaults, then the user's file, the project's file, the environment, the arguments.
+
+    Args:
+        overrides: Explicit arguments by section and key, strongest of all; `None` values are skipped.
+        user: The user's file, in place of the usual one.
+        project: The project's file, in place of the nearest `ekiden.toml`.
+
+    Raises:
+        ConfigError: If a source cannot be read, or a key or a value is wrong.
+    """
+    arguments: Tree = {
+        section: {key: value for key, value in values.items() if value is not None}
+        for section, values in (overrides or {}).items()
+    }
+    layers = [
+        _Layer("the packaged defaults", tomllib.loads((files("ekiden_config") / "defaults.toml").read_text("utf-8"))),
+        _file_layer(user or user_file(), required=user is not None),
+    ]
+    if (file := project or project_file()) is not None:
+        layers.append(_file_layer(file, required=True))
+    layers += [_environment_layer(prefix) for prefix in reversed(PREFIXES)]
+    layers.append(_Layer("the arguments", arguments))
+    merged: Tree = {}
+    for layer in layers:
+        merged = _merged(merged, layer.values)
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        raise ConfigError(_explanation(error.errors()[0], layers)) from error
+
+
+def _file_layer(file: Path, *, required: bool) -> _Layer:
+    if not required and not file.is_file():
+        return _Layer(str(file), {})
+    try:
+        return _Layer(str(file), tomllib.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(f"Cannot read the settings file {str(file)!r}: {reason}.") from error
+    except ValueError as error:  # malformed TOML or not UTF-8
+        raise ConfigError(f"The settings file {str(file)!r} is not TOML: {error}.") from error
+
+
+def _environment_layer(prefix: str) -> _Layer:
+    source = EnvSettingsSource(
+        Settings, env_prefix=prefix, env_nested_delimiter=SEPARATOR, env_nested_max_split=1, env_ignore_empty=True
+    )
+    try:
+        return _Layer("the environment", source(), prefix)
+    except SettingsError as error:
+        raise ConfigError(f"A variable {prefix}* of the environment does not hold JSON: {error}.") from error
+
+
+def _merged(below: Tree, above: Mapping[str, object]) -> Tree:
+    result = dict(below)
+    for key, value in above.items():
+        old = result.get(key)
+        both_tables = isinstance(old, Mapping) and isinstance(value, Mapping)
+        result[key] = _merged(cast("Tree", old), cast("Tree", value)) if both_tables else value
+    return result
+
+
+def _explanation(error: ErrorDetails, layers: Sequence[_Layer]) -> str:
+    """Turn the first validation error into a sentence naming source, key and value."""
+    path = [str(part) for part in error["loc"]]
+    named = ((layer.source, name) for layer in reversed(layers) if (name := layer.name_of(path)))
+    source, name = next(named, ("the settings", ".".join(path)))
+    if error["type"] == "extra_forbidden":
+        known = _known_keys(path)
+        near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"the known ones are {', '.join(map(repr, known))}."
+        return f"Unknown setting {name!r} in {source}: {hint}"
+    value = "a secret" if name.lower().endswith("token") else repr(error["input"])
+    return f"Setting {name!r} in {source} is {value}: {error['msg']}."
+
+
+def _known_keys(path: Sequence[str]) -> list[str]:
+    """Return the keys that may stand where the last part of a path stands."""
+    if len(path) == 1:
+        return list(Settings.model_fields)
+    section = Settings.model_fields[path[0]].annotation
+    model = section if isinstance(section, type) and issubclass(section, BaseModel) else ServerSettings
+    return list(model.model_fields)
