@@ -1,0 +1,65 @@
+"""The one table of servers: everything that serves, lists or configures a server reads it from here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from ekiden_kit.errors import UnknownServerError, nearest
+
+if TYPE_CHECKING:
+    from ekiden_kit.definition import ServerDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEntry:
+    """One server of the table.
+
+    Attributes:
+        name: What `ekiden serve` and hosts call it; letters, digits and underscores.
+        definition: Where its `ServerDefinition` is, as `module:attribute`, so that the table imports no server.
+        summary: One line for people.
+        startup_timeout_s: How long a host should wait for it to start.
+        tool_timeout_s: How long a host should wait for one call.
+        environment: Variables of the host's environment that it needs.
+    """
+
+    name: str
+    definition: str
+    summary: str
+    startup_timeout_s: int = 60
+    tool_timeout_s: int = 600
+    environment: tuple[str, ...] = ()
+
+    def load(self) -> "ServerDefinition":
+        """Import the server's definition."""
+        module, _, attribute = self.definition.partition(":")
+        return cast("ServerDefinition", getattr(import_module(module), attribute))
+
+
+SERVERS = (
+    ServerEntry(
+        name="cayley",
+        definition="ekiden_cayley.server:SERVER",
+        summary="Search for finite and infinite countermodels of implications between magma laws.",
+    ),
+    ServerEntry(
+        name="judge",
+        definition="ekiden_judge.server:SERVER",
+        summary="Grade answers to equational-implication problems by exact computation.",
+    ),
+)
+
+
+def entries(names: Iterable[str] = ()) -> tuple[ServerEntry, ...]:
+    """Return the entries of some servers, each once, in the order named; all of them when none is named.
+
+    Raises:
+        UnknownServerError: If a name is not in the table.
+    """
+    known = {entry.name: entry for entry in SERVERS}
+    wanted = tuple(dict.fromkeys(names)) or tuple(known)
+    for name in wanted:
+        if name not in known:
+            raise UnknownServerError(f"No server {name!r}; {nearest(name, known)}")
+    return tuple(known[name] for name in wanted)
