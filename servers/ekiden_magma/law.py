@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ekiden_magma import term as terms
 from ekiden_magma.term import Term, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 CANONICAL_NAMES = "xyzwuvrstabcdefghijklmnopq"
 

@@ -7,11 +7,14 @@ A chain without parentheses associates to the left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ekiden_magma.errors import LawSyntaxError, MagmaError
 from ekiden_magma.law import Law
 from ekiden_magma.term import Product, Term, Variable
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MAX_LENGTH = 4096
 MAX_OPERATIONS = 200

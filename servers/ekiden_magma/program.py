@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from ekiden_magma.law import Law
 from ekiden_magma.term import Term, Variable
+
+if TYPE_CHECKING:
+    from ekiden_magma.law import Law
 
 
 @dataclass(frozen=True, slots=True)

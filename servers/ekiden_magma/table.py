@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ekiden_magma.errors import MagmaError
-from ekiden_magma.law import Law
 from ekiden_magma.program import StraightLine, straight_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ekiden_magma.law import Law
 
 Assignment = dict[str, int]
 
@@ -31,10 +34,14 @@ class CayleyTable:
             raise MagmaError("A Cayley table needs at least one element; this one has no rows.")
         for i, row in enumerate(self.rows):
             if len(row) != order:
-                raise MagmaError(f"Row {i} of the table has {len(row)} entries; a table of order {order} needs {order}.")
+                raise MagmaError(
+                    f"Row {i} of the table has {len(row)} entries; a table of order {order} needs {order}."
+                )
             for j, value in enumerate(row):
                 if type(value) is not int or not 0 <= value < order:
-                    raise MagmaError(f"The product {i} ◇ {j} is {value!r}; a table of order {order} holds 0..{order - 1}.")
+                    raise MagmaError(
+                        f"The product {i} ◇ {j} is {value!r}; a table of order {order} holds 0..{order - 1}."
+                    )
 
     @property
     def order(self) -> int:
@@ -66,11 +73,12 @@ class CayleyTable:
         if stripped.isascii() and stripped.isdigit():
             return cls.from_flat([int(digit) for digit in stripped])
         try:
-            value = cast(object, json.loads(stripped))
+            value = cast("object", json.loads(stripped))
         except (ValueError, RecursionError) as error:
             shown = stripped if len(stripped) <= 60 else stripped[:57] + "..."
             raise MagmaError(
-                f"Cannot read a Cayley table from {shown!r}; write rows '[[0,1],[1,0]]', cells '[0,1,1,0]' or digits '0110'."
+                f"Cannot read a Cayley table from {shown!r}; "
+                "write rows '[[0,1],[1,0]]', cells '[0,1,1,0]' or digits '0110'."
             ) from error
         return cls.from_value(value)
 
@@ -82,11 +90,11 @@ class CayleyTable:
             MagmaError: The value is neither.
         """
         if isinstance(value, list) and value:
-            items = cast(list[object], value)
+            items = cast("list[object]", value)
             if all(type(item) is int for item in items):
-                return cls.from_flat(cast(list[int], items))
+                return cls.from_flat(cast("list[int]", items))
             if all(isinstance(item, list) for item in items):
-                return cls(tuple(tuple(row) for row in cast(list[list[int]], items)))
+                return cls(tuple(tuple(row) for row in cast("list[list[int]]", items)))
         raise MagmaError("A Cayley table is a list of rows '[[0,1],[1,0]]' or a flat list of cells '[0,1,1,0]'.")
 
     def to_json(self) -> str:
