@@ -20,3 +20,18 @@ class LawSyntaxError(MagmaError):
         self.reason = reason
         shown = text if len(text) <= 200 else text[:197] + "..."
         super().__init__(f"Cannot read the law {shown!r}: {reason} (character {position + 1} of {len(text)}).")
+
+
+class CertificateError(MagmaError):
+    """A certificate that cannot be read, or that does not show what it claims."""
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """Show a value from outside in a message: short, on one line, and safe for numbers too long to print."""
+    if type(value) is int and value.bit_length() > 128:
+        return "a huge number"
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number too long to print, or deep nesting, somewhere inside
+        return f"a {type(value).__name__}"
+    return text if len(text) <= limit else text[: limit - 3] + "..."

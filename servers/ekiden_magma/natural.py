@@ -28,7 +28,7 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from ekiden_magma.errors import MagmaError
+from ekiden_magma.errors import MagmaError, shown
 from ekiden_magma.program import StraightLine, straight_line
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ResidueModel:
 
     def __post_init__(self) -> None:
         if type(self.modulus) is not int or not 1 <= self.modulus <= MAX_MODULUS:
-            raise MagmaError(f"The modulus is {_shown(self.modulus)}; it must be 1..{MAX_MODULUS}.")
+            raise MagmaError(f"The modulus is {shown(self.modulus)}; it must be 1..{MAX_MODULUS}.")
         if len(self.rules) != self.modulus**2:
             raise MagmaError(
                 f"A model of modulus {self.modulus} needs {self.modulus**2} rules, one for each pair of residues; "
@@ -102,7 +102,7 @@ class ResidueModel:
             if any(type(number) is not int or abs(number) > MAX_PARAMETER for number in rule):
                 raise MagmaError(f"Rule {place} of the model must hold whole numbers of at most {MAX_PARAMETER}.")
             if rule.a < 0 or rule.b < 0:
-                raise MagmaError(f"Rule {place} is {tuple(rule)!r}; its factors a and b must not be negative.")
+                raise MagmaError(f"Rule {place} is {tuple(rule)}; its factors a and b must not be negative.")
 
     @classmethod
     def uniform(cls, a: int, b: int, c: int) -> ResidueModel:
@@ -119,7 +119,7 @@ class ResidueModel:
         if isinstance(value, str):
             known = named_models()
             if value not in known:
-                raise MagmaError(f"No model is named {_shown(value)}; the names are {', '.join(known)}.")
+                raise MagmaError(f"No model is named {shown(value)}; the names are {', '.join(known)}.")
             return known[value]
         if isinstance(value, dict):
             entries = cast("dict[object, object]", value)
@@ -158,7 +158,7 @@ class ResidueModel:
         for name in law.variables:
             value = assignment.get(name)
             if type(value) is not int or value < 0:
-                raise MagmaError(f"The variable {name!r} is {_shown(value)}; it needs a natural number.")
+                raise MagmaError(f"The variable {name!r} is {shown(value)}; it needs a natural number.")
             values.append(value)
         return self._run(straight_line(law), values)
 
@@ -303,11 +303,3 @@ def _rule(place: int, value: object) -> AffineRule:
             a, b, c = cast("list[int]", numbers)
             return AffineRule(a, b, c)
     raise MagmaError(f"Rule {place} of the model must be a list of three whole numbers [a, b, c].")
-
-
-def _shown(value: object) -> str:
-    """Show a value from outside; numbers may have too many digits for `repr`."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**30:
-        return "a huge number"
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from ekiden_magma.errors import MagmaError
+from ekiden_magma.errors import MagmaError, shown
 from ekiden_magma.program import StraightLine, straight_line
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class CayleyTable:
             for j, value in enumerate(row):
                 if type(value) is not int or not 0 <= value < order:
                     raise MagmaError(
-                        f"The product {i} ◇ {j} is {value!r}; a table of order {order} holds 0..{order - 1}."
+                        f"The product {i} ◇ {j} is {shown(value)}; a table of order {order} holds 0..{order - 1}."
                     )
 
     @property
@@ -115,7 +115,7 @@ class CayleyTable:
         for name in law.variables:
             value = assignment.get(name)
             if type(value) is not int or not 0 <= value < self.order:
-                raise MagmaError(f"The variable {name!r} is {value!r}; it needs a value in 0..{self.order - 1}.")
+                raise MagmaError(f"The variable {name!r} is {shown(value)}; it needs a value in 0..{self.order - 1}.")
             values.append(value)
         return self._run(straight_line(law), values)
 
