@@ -176,11 +176,17 @@ def _wait_or_halt(tasks: list[Future[_Result]], halt: NDArray[np.uint8], stop: S
                 task.cancel()
 
 
-_compiled = cast("Any", numba).njit
+_numba = cast("Any", numba)
+_compiled = _numba.njit
+_types = _numba.types
+_TABLE = _types.Array(_types.uint8, 2, "C", readonly=True)
+_TABLES = _types.Array(_types.uint8, 3, "C", readonly=True)
+_BYTES = _types.uint8[::1]
+_CODE = _types.uint16[::1]
 _KEEP = compiled_code_can_be_kept(__file__)
 
 
-@_compiled("b1(u2[::1], i8, u1[:, ::1], u1[::1], u1[::1])", nogil=True, cache=_KEEP)
+@_compiled(_types.boolean(_CODE, _types.int64, _TABLE, _BYTES, _BYTES), nogil=True, cache=_KEEP)
 def _holds(
     code: Code,
     at: int,
@@ -224,7 +230,7 @@ def _holds(
         redo = np.int64(code[at + 4 + variable])
 
 
-@_compiled("void(u2[::1], i8[::1], u1[:, :, ::1], u1[::1], b1[:, ::1])", nogil=True, cache=_KEEP)
+@_compiled(_types.void(_CODE, _types.int64[::1], _TABLES, _BYTES, _types.boolean[:, ::1]), nogil=True, cache=_KEEP)
 def _evaluate(
     code: Code,
     offsets: NDArray[np.int64],
@@ -241,7 +247,7 @@ def _evaluate(
             result[law, table] = _holds(code, offsets[law], tables[table], slots, halt)
 
 
-@_compiled("i8(u2[::1], u2[::1], u1[:, :, ::1], u1[::1])", nogil=True, cache=_KEEP)
+@_compiled(_types.int64(_CODE, _CODE, _TABLES, _BYTES), nogil=True, cache=_KEEP)
 def _first_refuting(code1: Code, code2: Code, tables: Tables, halt: NDArray[np.uint8]) -> int:
     """Return the index of the first table that satisfies law 1 and not law 2, or -1."""
     slots = np.empty(2 * MAX_SLOTS, np.uint8)
