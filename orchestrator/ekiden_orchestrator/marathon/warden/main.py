@@ -1,0 +1,181 @@
+"""The warden's process: read an order, start the solver under the strongest isolation there is, end everything.
+
+Standard input carries the order and then one-letter commands: T asks the solver to end, K kills everything, and so
+does the end of the input. Standard output carries one JSON object a line:
+`{"refused": kind, "why": text}`, `{"isolation": kind, ...}`, `{"started": true}`, `{"exited": code}`, `{"failed": text}`, `{"gone": true}`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from ekiden_orchestrator.marathon.warden import kernel, solver, tree, view
+from ekiden_orchestrator.marathon.warden.order import Order
+
+_REPORTS_FD = 1
+_COMMANDS_FD = 0
+
+
+def main() -> None:
+    """Serve one order."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)
+    order = Order.from_line(_read_line(_COMMANDS_FD))
+    for kind in order.isolations:
+        if _serve(order, kind):
+            break
+    else:
+        _report(_REPORTS_FD, failed="no kind of isolation works here")
+    _report(_REPORTS_FD, gone=True)
+
+
+def _serve(order: Order, kind: str) -> bool:
+    """Run the order under one kind of isolation; tell whether that kind works here."""
+    try:
+        match kind:
+            case "confined" | "namespaces":
+                return _serve_in_namespaces(order, kind)
+            case "subreaper":
+                kernel.adopt_orphans()
+            case _:
+                pass
+    except (OSError, AttributeError) as error:  # AttributeError: a C library without the call
+        _report(_REPORTS_FD, refused=kind, why=f"{error}")
+        return False
+    _serve_as_parent(order, kind)
+    return True
+
+
+def _serve_as_parent(order: Order, kind: str) -> None:
+    _report(_REPORTS_FD, isolation=kind, read_only=False)
+    try:
+        pid = solver.start(order, confined=False)
+    except solver.StartError as error:
+        _report(_REPORTS_FD, failed=f"{error}")
+        return
+    code = solver.keep(pid, _COMMANDS_FD, order.deadline_s, lambda: _report(_REPORTS_FD, started=True))
+    tree.end_all(pid)
+    _report(_REPORTS_FD, exited=-signal.SIGKILL if code is None else code)
+
+
+def _serve_in_namespaces(order: Order, kind: str) -> bool:
+    """Run the solver under an init of its own; the kernel ends the whole namespace with that init."""
+    kernel.adopt_orphans()
+    report_reader, report_writer = os.pipe()
+    command_reader, command_writer = os.pipe()
+    door = os.fork()
+    if door == 0:
+        os.close(report_reader)
+        os.close(command_writer)
+        _become_door(order, kind, command_reader, report_writer)
+    os.close(report_writer)
+    os.close(command_reader)
+    try:
+        return _relay(report_reader, command_writer)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(door, signal.SIGKILL)
+        _reap_all()
+        os.close(report_reader)
+
+
+def _relay(reports: int, commands: int) -> bool:
+    """Pass reports out and commands in until the inner side closes; tell whether the isolation could be set up."""
+    works = True
+    exited = False
+    open_commands = [_COMMANDS_FD]
+    while True:
+        readable, _, _ = select.select([reports, *open_commands], [], [])
+        if reports in readable:
+            data = os.read(reports, 65536)
+            if not data:
+                break
+            works = works and b'"refused"' not in data
+            exited = exited or b'"exited"' in data or b'"failed"' in data
+            _write_all(_REPORTS_FD, data)
+        elif open_commands:
+            command = os.read(_COMMANDS_FD, 1)
+            if command == b"T":
+                with contextlib.suppress(OSError):
+                    os.write(commands, command)
+            else:
+                open_commands = []
+                with contextlib.suppress(OSError):
+                    os.close(commands)
+    if works and not exited:
+        _report(_REPORTS_FD, exited=-signal.SIGKILL)
+    return works
+
+
+def _become_door(order: Order, kind: str, commands: int, reports: int) -> NoReturn:
+    """Open new namespaces, start their init, and stay until it ends: its death is the init's death."""
+    try:
+        kernel.die_with_parent()
+        user, group = os.geteuid(), os.getegid()
+        kernel.unshare(kernel.CLONE_NEWUSER | kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+        alive_reader, alive_writer = os.pipe()
+        init = os.fork()
+        if init == 0:
+            os.close(alive_writer)
+            _become_init(order, kind, commands, reports, alive_reader)
+        os.close(reports)
+        os.waitpid(init, 0)
+    except (OSError, AttributeError) as error:
+        _report(reports, refused=kind, why=f"{error}")
+    os._exit(0)
+
+
+def _become_init(order: Order, kind: str, commands: int, reports: int, alive: int) -> NoReturn:
+    try:
+        kernel.die_with_parent()
+        if select.select([alive], [], [], 0)[0]:
+            os._exit(1)  # the parent died before it could take us along
+        read_only = False
+        if kind == "confined" and order.view is not None:
+            read_only = view.arrange(order.view)
+        view.fresh_proc()
+        _report(reports, isolation=kind, read_only=read_only)
+        pid = solver.start(order, confined=True)
+        code = solver.keep(pid, commands, order.deadline_s, lambda: _report(reports, started=True))
+        _report(reports, exited=-signal.SIGKILL if code is None else code)
+    except solver.StartError as error:
+        _report(reports, failed=f"{error}")
+    except (OSError, AttributeError) as error:
+        _report(reports, refused=kind, why=f"{error}")
+    os._exit(0)
+
+
+def _reap_all() -> None:
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+def _read_line(descriptor: int) -> bytes:
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        part = os.read(descriptor, 1)  # byte by byte: what follows the line are commands
+        if not part:
+            sys.exit("The runner left before it gave its order.")
+        line += part
+    return bytes(line)
+
+
+def _report(descriptor: int, **fields: object) -> None:
+    _write_all(descriptor, json.dumps(fields).encode() + b"\n")
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError):  # the runner is gone; its end of our input tells us so too
+        while data:
+            data = data[os.write(descriptor, data) :]

@@ -1,0 +1,66 @@
+"""What the runner tells its warden, as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which part of the file system a solver sees; all paths are resolved.
+
+    Attributes:
+        covers: Folders and files that are replaced by empty ones, each with the folder shown instead or None.
+        shows: Folders that stay visible, read-only, though a cover lies above them.
+        writes: Folders that can be written; everything else is read-only.
+    """
+
+    covers: tuple[tuple[str, str | None], ...]
+    shows: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One solver to start.
+
+    Attributes:
+        argv: Program and arguments.
+        environment: All of its environment.
+        directory: Its working directory.
+        stdout_fd: Inherited descriptor for its standard output.
+        stderr_fd: Inherited descriptor for its standard error.
+        deadline_s: Seconds after which the warden ends everything by itself, should the runner be asleep.
+        file_bytes: Largest file it may write.
+        processes: Most processes it may have, where they can be counted apart from the user's others.
+        view: What it sees of the file system; None leaves it as it is.
+        isolations: The kinds of isolation to try, strongest first.
+    """
+
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    directory: str
+    stdout_fd: int
+    stderr_fd: int
+    deadline_s: float
+    file_bytes: int
+    processes: int
+    view: View | None
+    isolations: tuple[str, ...]
+
+    def to_line(self) -> bytes:
+        """Return the order as one line."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def from_line(cls, line: bytes) -> Order:
+        """Read what `to_line` wrote."""
+        fields = cast(dict[str, Any], json.loads(line))
+        view = fields.pop("view")
+        if view is not None:
+            covers = tuple((path, shown) for path, shown in view["covers"])
+            view = View(covers, tuple(view["shows"]), tuple(view["writes"]))
+        argv, isolations = tuple(fields.pop("argv")), tuple(fields.pop("isolations"))
+        return cls(**fields, argv=argv, isolations=isolations, view=view)
