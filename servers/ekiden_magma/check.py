@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ekiden_magma.certificate import Certificate, EquationalProof, Refutation, Step
-from ekiden_magma.errors import CertificateError, MagmaError, shown
+from ekiden_magma.errors import CertificateError, CertificateLimitError, MagmaError, shown
 from ekiden_magma.natural import ResidueModel
 from ekiden_magma.program import straight_line
 from ekiden_magma.term import Product, Term
@@ -44,7 +44,9 @@ def _check_refutation(refutation: Refutation) -> None:
     if not isinstance(model, ResidueModel):
         products = model.order ** len(law1.variables) * max(1, len(straight_line(law1).steps))
         if products > MAX_PRODUCTS:
-            raise CertificateError(f"Checking law 1 takes {products} products; at most {MAX_PRODUCTS} are computed.")
+            raise CertificateLimitError(
+                f"Checking law 1 takes {products} products; at most {MAX_PRODUCTS} are computed."
+            )
     try:
         left, right = model.evaluate(law2, assignment)
         if left == right:
@@ -53,7 +55,7 @@ def _check_refutation(refutation: Refutation) -> None:
     except CertificateError:
         raise
     except MagmaError as error:
-        raise CertificateError(f"The refutation cannot be checked: {error}") from error
+        raise CertificateLimitError(f"The refutation cannot be checked: {error}") from error
     if broken is not None:
         left, right = model.evaluate(law1, broken)
         raise CertificateError(
@@ -70,7 +72,7 @@ class _Rule(NamedTuple):
 
 def _check_proof(proof: EquationalProof) -> None:
     if len(proof.steps) + sum(len(lemma.steps) for lemma in proof.lemmas) > MAX_STEPS:
-        raise CertificateError(f"The proof has more than {MAX_STEPS} steps.")
+        raise CertificateLimitError(f"The proof has more than {MAX_STEPS} steps.")
     rules = [_rule("law 1", proof.law1)]
     for number, lemma in enumerate(proof.lemmas, start=1):
         rule = _rule(f"lemma {number}", lemma.law)
@@ -111,7 +113,7 @@ def _rewritten(word: str, step: Step, where: str, variables: tuple[str, ...], ru
     for side in (source, target):
         size = sum(len(images.get(sign, sign)) for sign in side)
         if size + len(word) > MAX_SYMBOLS:
-            raise CertificateError(f"{where} makes terms of more than {MAX_SYMBOLS} symbols.")
+            raise CertificateLimitError(f"{where} makes terms of more than {MAX_SYMBOLS} symbols.")
     expected = _substituted(source, images)
     if word[start:end] != expected:
         raise CertificateError(
@@ -127,7 +129,7 @@ def _word(term: Term, where: str) -> str:
     waiting = [term]
     while waiting:
         if len(signs) + len(waiting) > MAX_SYMBOLS:
-            raise CertificateError(f"{where} holds a term of more than {MAX_SYMBOLS} symbols.")
+            raise CertificateLimitError(f"{where} holds a term of more than {MAX_SYMBOLS} symbols.")
         here = waiting.pop()
         if isinstance(here, Product):
             signs.append("*")

@@ -26,6 +26,10 @@ class CertificateError(MagmaError):
     """A certificate that cannot be read, or that does not show what it claims."""
 
 
+class CertificateLimitError(CertificateError):
+    """A certificate that may well be right, but is too large to be checked here."""
+
+
 def shown(value: object, limit: int = 80) -> str:
     """Show a value from outside in a message: short, on one line, and safe for numbers too long to print."""
     if type(value) is int and value.bit_length() > 128:
