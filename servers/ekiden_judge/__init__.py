@@ -1,1 +1,38 @@
 """Verdicts on answers to equational-implication problems."""
+
+from ekiden_judge.answers import Answer, ReadAnswers, SkippedLine, read_answers
+from ekiden_judge.checker import Checker, CheckResult
+from ekiden_judge.errors import JudgeConfigurationError, JudgeError, JudgeInfrastructureError
+from ekiden_judge.judge import MARATHON_LIMITS, Limits, judge_answer, judge_line, verify_answer
+from ekiden_judge.manifest import MAX_MANIFEST_BYTES, read_problems
+from ekiden_judge.problem import Problem, ProofPolicy
+from ekiden_judge.strict_json import StrictJsonError
+from ekiden_judge.verdict import STATUSES, ErrorCode, Status, Verdict, harness_error, not_attempted
+
+__all__ = [
+    "MARATHON_LIMITS",
+    "MAX_MANIFEST_BYTES",
+    "STATUSES",
+    "Answer",
+    "CheckResult",
+    "Checker",
+    "ErrorCode",
+    "JudgeConfigurationError",
+    "JudgeError",
+    "JudgeInfrastructureError",
+    "Limits",
+    "Problem",
+    "ProofPolicy",
+    "ReadAnswers",
+    "SkippedLine",
+    "Status",
+    "StrictJsonError",
+    "Verdict",
+    "harness_error",
+    "judge_answer",
+    "judge_line",
+    "not_attempted",
+    "read_answers",
+    "read_problems",
+    "verify_answer",
+]

@@ -172,15 +172,18 @@ class _Reader:
 
     def syntax_error(self, expected: str, position: int) -> StrictJsonError:
         line = self._text.count("\n", 0, position) + 1
-        column = position - self._text.rfind("\n", 0, position)
-        return StrictJsonError("syntax", f"no valid JSON: {expected} at line {line}, column {column}", line=line)
+        place = f"column {position - self._text.rfind(chr(10), 0, position)}"
+        if "\n" in self._text:
+            place = f"line {line}, {place}"
+        return StrictJsonError("syntax", f"no valid JSON: {expected} at {place}", line=line)
 
     def value_at(self, position: int) -> tuple[object, int]:
         self._faults.clear()
         try:
             return cast("tuple[object, int]", self._scan(self._text, position))
         except json.JSONDecodeError as error:
-            raise self.syntax_error(error.msg[:1].lower() + error.msg[1:], error.pos) from error
+            expected = error.msg.removesuffix(" at")
+            raise self.syntax_error(expected[:1].lower() + expected[1:], error.pos) from error
 
     def fault_of(self, value: object) -> StrictJsonError | None:
         """Return the first fault of the value read last, by rank: repeated keys, then others as they were met."""
