@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ekiden_config.errors import ConfigError
     from ekiden_config.marathon import MarathonSettings
     from ekiden_config.servers import HttpSettings, ServerSettings
-    from ekiden_config.settings import Settings, load_settings
+    from ekiden_config.settings import Settings, default_settings, load_settings
 
 _HOMES = {
     "CayleySettings": "cayley",
@@ -24,6 +24,7 @@ _HOMES = {
     "MarathonSettings": "marathon",
     "ServerSettings": "servers",
     "Settings": "settings",
+    "default_settings": "settings",
     "load_settings": "settings",
 }
 
@@ -34,6 +35,7 @@ __all__ = [
     "MarathonSettings",
     "ServerSettings",
     "Settings",
+    "default_settings",
     "load_settings",
 ]
 

@@ -5,11 +5,8 @@ anybody has set anything that changes a server's listing.
 """
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-
-import platformdirs
 
 PROJECT_FILE = "ekiden.toml"
 USER_FILE = "config.toml"
@@ -22,6 +19,8 @@ SEPARATOR = "_"
 
 def user_file() -> Path:
     """Return where the user's own settings live, present or not."""
+    import platformdirs
+
     return Path(platformdirs.user_config_dir("ekiden")) / USER_FILE
 
 
@@ -42,9 +41,11 @@ def is_set(section: str, environ: Mapping[str, str] = os.environ) -> bool:
     variables = tuple(f"{prefix}{section.upper()}" for prefix in PREFIXES)
     if any(name == variable or name.startswith(variable + SEPARATOR) for name in environ for variable in variables):
         return True
-    for file in (user_file(), project_file(environ=environ)):
-        if file is None or (file == user_file() and not file.is_file()):
-            continue
+    mine = user_file()
+    present = (mine if mine.is_file() else None, project_file(environ=environ))
+    for file in filter(None, present):
+        import tomllib
+
         try:
             if section in tomllib.loads(file.read_text(encoding="utf-8")):
                 return True

@@ -87,7 +87,7 @@ def load_settings(
         for section, values in (overrides or {}).items()
     }
     layers = [
-        _Layer("the packaged defaults", tomllib.loads((files("ekiden_config") / "defaults.toml").read_text("utf-8"))),
+        _Layer("the packaged defaults", _defaults()),
         _file_layer(user or user_file(), required=user is not None),
     ]
     if (file := project or project_file()) is not None:
@@ -101,6 +101,15 @@ def load_settings(
         return Settings.model_validate(merged)
     except ValidationError as error:
         raise ConfigError(_explanation(error.errors()[0], layers)) from error
+
+
+def default_settings() -> Settings:
+    """Return the packaged defaults, whatever files and environment say."""
+    return Settings.model_validate(_defaults())
+
+
+def _defaults() -> Tree:
+    return tomllib.loads((files("ekiden_config") / "defaults.toml").read_text("utf-8"))
 
 
 def _file_layer(file: Path, *, required: bool) -> _Layer:
@@ -142,7 +151,7 @@ def _explanation(error: ErrorDetails, layers: Sequence[_Layer]) -> str:
     if error["type"] == "extra_forbidden":
         known = _known_keys(path)
         near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"the known ones are {', '.join(map(repr, known))}."
+        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(map(repr, known))}."
         return f"Unknown setting {name!r} in {source}: {hint}"
     value = "a secret" if name.lower().endswith("token") else repr(error["input"])
     return f"Setting {name!r} in {source} is {value}: {error['msg']}."

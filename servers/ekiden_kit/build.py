@@ -53,6 +53,7 @@ class EkidenServer(MCPServer[States]):
             tools=list(self._tools.values()),
             lifespan=lifespan,
             log_level="WARNING",
+            subscriptions=False,  # what a server offers never changes while it runs
         )
 
     @property

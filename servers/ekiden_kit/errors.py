@@ -1,6 +1,5 @@
 """What goes wrong when a server is looked up, built or served."""
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -14,6 +13,8 @@ class UnknownServerError(KitError):
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Say which known words are meant, most likely, by an unknown one; all of them when none is near."""
+    import difflib
+
     known = tuple(known)
     if near := difflib.get_close_matches(word, known, n=3, cutoff=0.6):
         return f"did you mean {' or '.join(map(repr, near))}?"

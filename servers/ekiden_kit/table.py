@@ -1,9 +1,8 @@
 """The one table of servers: everything that serves, lists or configures a server reads it from here."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from ekiden_kit.errors import UnknownServerError, nearest
 
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from ekiden_kit.definition import ServerDefinition
 
 
-@dataclass(frozen=True, slots=True)
-class ServerEntry:
+class ServerEntry(NamedTuple):
     """One server of the table.
 
     Attributes:
