@@ -32,6 +32,7 @@ LAWS_PER_TASK = 64
 Tables = NDArray[np.uint8]
 Truths = NDArray[np.bool_]
 Code = NDArray[np.uint16]
+Words = NDArray[np.uint64]
 
 _Result = TypeVar("_Result")
 
@@ -118,6 +119,29 @@ def satisfied_many(laws: Sequence[Law | Code], tables: Tables, *, stop: Stopping
             )
             for at in starts
         ]
+        _wait_or_halt(tasks, halt, stop)
+    return result
+
+
+def refuted_rows(satisfied: Truths, failed: Words, *, stop: Stopping | None = None) -> Words:
+    """Join, for each law, the laws that the magmas which satisfy it do not satisfy.
+
+    Args:
+        satisfied: For some laws (rows) and all magmas whether the magma satisfies the law.
+        failed: For each magma the laws that it does not satisfy, as bits of 64-bit words.
+        stop: Asked a few times a second whether to give up.
+
+    Returns:
+        For each of the laws the laws that it does not imply, as bits of 64-bit words.
+
+    Raises:
+        StoppedError: `stop` expired before the answer was known.
+    """
+    result = np.zeros((len(satisfied), failed.shape[1]), dtype=np.uint64)
+    halt = np.zeros(1, dtype=np.uint8)
+    with ThreadPoolExecutor(_processors()) as pool:
+        slices = [slice(start, start + LAWS_PER_TASK) for start in range(0, len(satisfied), LAWS_PER_TASK)]
+        tasks = [pool.submit(_join_failed, satisfied[part], failed, halt, result[part]) for part in slices]
         _wait_or_halt(tasks, halt, stop)
     return result
 
@@ -259,3 +283,17 @@ def _first_refuting(code1: Code, code2: Code, tables: Tables, halt: NDArray[np.u
         if refuted:
             return table
     return -1
+
+
+@_compiled(
+    _types.void(_types.boolean[:, ::1], _types.uint64[:, ::1], _BYTES, _types.uint64[:, ::1]), nogil=True, cache=_KEEP
+)
+def _join_failed(satisfied: Truths, failed: Words, halt: NDArray[np.uint8], result: Words) -> None:
+    """Fill `result[law]` with the bitwise "or" of `failed[magma]` over the magmas that satisfy the law."""
+    for law in range(satisfied.shape[0]):
+        for magma in range(satisfied.shape[1]):
+            if satisfied[law, magma]:
+                for word in range(failed.shape[1]):
+                    result[law, word] |= failed[magma, word]
+        if halt[0] != 0:
+            return

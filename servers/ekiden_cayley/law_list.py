@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ekiden_magma import Law, Product, Term, Variable
 from ekiden_magma.law import CANONICAL_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def all_laws(operations: int) -> list[Law]:
     """Return the laws with at most so many operations; 4,694 for four.
 
-    Variables are named in order of first appearance, the side with fewer operations is the left one, and of the laws that
-    hold everywhere because both sides are the same only `x = x` is kept.
+    Variables are named in order of first appearance, the side with fewer operations is the left one, and of the laws
+    whose two sides are the same only `x = x` is kept.
     """
     laws: list[Law] = []
     for total in range(operations + 1):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ekiden_cayley.errors import CayleyError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LARGEST_ORDER = 3
 
@@ -17,7 +20,7 @@ LARGEST_ORDER = 3
 def all_magmas(order: int) -> NDArray[np.uint8]:
     """Return every magma of one order up to isomorphism: 1, 10 and 3,330 tables for orders 1, 2 and 3.
 
-    Of each class the table whose cells, read row by row, come first. The transpose of a table is (isomorphic to) another.
+    Of each class the table whose cells, read row by row, come first. The transpose of a table is isomorphic to another.
 
     Returns:
         A read-only array of shape (m, order, order), in lexicographic order of the cells.
@@ -28,8 +31,9 @@ def all_magmas(order: int) -> NDArray[np.uint8]:
     if not 1 <= order <= LARGEST_ORDER:
         raise CayleyError(f"All magmas are known for orders 1 to {LARGEST_ORDER}, not for {order!r}.")
     cells = order * order
-    weights = order ** np.arange(cells - 1, -1, -1)
-    codes = np.arange(order**cells)
+    weights = np.power(order, np.arange(cells - 1, -1, -1))
+    count: int = order**cells
+    codes = np.arange(count)
     tables = (codes[:, None] // weights % order).astype(np.uint8).reshape(-1, order, order)
     is_first = np.ones(len(tables), dtype=np.bool_)
     for images in itertools.permutations(range(order)):

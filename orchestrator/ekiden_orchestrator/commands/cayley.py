@@ -1,0 +1,88 @@
+"""`ekiden cayley`: countermodel search from the shell."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from ekiden_cayley.scan import ScanProgress, ScanReport
+
+    ShowProgress = Callable[[ScanProgress], None]
+
+app = typer.Typer(name="cayley", help="Search magmas that satisfy one law and not another.", no_args_is_help=True)
+
+
+@app.callback()
+def cayley() -> None:
+    """Search magmas that satisfy one law and not another."""
+
+
+@app.command()
+def scan(
+    laws_file: Annotated[Path, typer.Argument(help="One law a line, such as 'x ◇ y = y ◇ x'.")],
+    out: Annotated[Path, typer.Option(help="The folder for refuted.npy (packed bits), scan.json and refuted.parquet.")],
+    *,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="Write also one row (law1, law2) per refuted pair.")
+    ] = False,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds after which to keep what was found.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Refute all ordered pairs of a list of laws at once.
+
+    Uses all magmas of order 2 and 3 and the packaged library. What is not refuted may still be false.
+    """
+    with _usage_errors_exit_2():
+        from ekiden_cayley.scan import scan as run_scan
+        from ekiden_magma import read_laws
+
+        laws = read_laws(laws_file)
+        with _progress_bar() as show:
+            report = run_scan(laws, out, time_limit_s=time_limit, parquet=parquet, progress=show)
+    typer.echo(report.model_dump_json() if as_json else _described(report, out))
+
+
+def _described(report: ScanReport, out: Path) -> str:
+    share = 100 * report.refuted / report.pairs
+    lines = [
+        f"{report.pairs:,} ordered pairs of {report.laws:,} laws",
+        f"{report.refuted:,} refuted ({share:.2f} %) with {report.magmas:,} magmas",
+        f"{report.seconds:.2f} seconds",
+        f"written to {out / report.matrix}",
+    ]
+    if not report.complete:
+        lines.append("The time limit ended the scan before all magmas were used.")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _usage_errors_exit_2() -> Generator[None]:
+    """Turn what the user can put right into a message and exit status 2."""
+    from ekiden_cayley.errors import CayleyError
+    from ekiden_magma import MagmaError
+
+    try:
+        yield
+    except (CayleyError, MagmaError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+@contextmanager
+def _progress_bar() -> Generator[ShowProgress]:
+    """Show a bar for each phase of a scan on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+        names = {"evaluate": "Evaluating laws on magmas", "join": "Joining signatures"}
+        tasks = {phase: bars.add_task(name, total=None) for phase, name in names.items()}
+        yield lambda at: bars.update(tasks[at.phase], completed=at.done, total=at.total)
