@@ -9,6 +9,17 @@ from ekiden_judge.errors import JudgeConfigurationError
 from ekiden_magma import Law, MagmaError, parse_law
 
 STANDARD_AXIOMS = frozenset({"propext", "Quot.sound", "Classical.choice"})
+"""The axioms that the tracks allow where a problem has no policy of its own."""
+
+_TRACK_PREFIXES = """
+And. Bool. Classical. Decidable. Eq. EquationLHS EquationRHS Goal Exists. False. Fin. Fintype. Function.
+HEq. Iff. Init. Int. Lean. List. Magma. Mathlib. MemoFinOp. Nat. Nonempty. Not. NthRewrites. OfNat.
+Option. Or. Prod. PUnit. RewriteCombinations. RewriteGoal. RewriteHypothesis. RewriteHypothesisAndGoal.
+SimpleRewrites. Std. Subgraph. Subtype. Sum. Trans. True. Unit. JudgeDecide. JudgeFinOp. JudgeMagma.
+inst of_decide_ submission. congrArg congr_arg eq_self of_eq_true id eq_comm eq_mp eq_mpr rfl absurd
+"""
+TRACK_PREFIXES = frozenset(_TRACK_PREFIXES.split())
+"""The prefixes of constants that the tracks allow where a problem has no policy of its own."""
 
 _Text = Annotated[str, Field(min_length=1, strict=True)]
 _Texts = Annotated[tuple[_Text, ...], Field(strict=False)]

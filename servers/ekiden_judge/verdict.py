@@ -95,7 +95,7 @@ class Verdict(BaseModel):
     def _require_status_of_code(self) -> Self:
         if self.status != STATUS_OF[self.error_code]:
             raise ValueError(
-                f"the code {self.error_code!r} belongs to {STATUS_OF[self.error_code]!r}, not {self.status!r}"
+                f"the code {self.error_code!r} belongs to {STATUS_OF[self.error_code]!r}, not to {self.status!r}"
             )
         return self
 

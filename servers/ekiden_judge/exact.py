@@ -1,0 +1,110 @@
+"""The exact checker: certificates read from Lean code and decided by computation.
+
+It accepts only what it has read as a certificate and checked; it refuses only what it has read and found wrong.
+Everything else, what would take too long included, is left to Lean.
+"""
+
+from dataclasses import dataclass
+
+from ekiden_magma.lean_read import read_answer
+
+from ekiden_judge.checker import CheckResult
+from ekiden_judge.problem import STANDARD_AXIOMS, TRACK_PREFIXES, Problem, ProofPolicy
+from ekiden_judge.verdict import CertificateKind, CheckCode, Claim
+from ekiden_magma import CayleyTable, straight_line
+from ekiden_magma.certificate import Certificate, EquationalProof, Refutation
+from ekiden_magma.check import check
+from ekiden_magma.errors import CertificateError, CertificateLimitError
+
+MAX_PRODUCTS = 20_000_000
+"""Products of elements that checking one answer may take: some seconds."""
+
+USUAL_INSTANCES = 1_000
+"""Instances of law 1 up to which Lean is known to evaluate a table with ease."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactChecker:
+    """Decides answers in the standard shapes by computation; needs nothing but Python.
+
+    Attributes:
+        max_products: Products of elements that one check may take; beyond, an answer is undecided.
+    """
+
+    max_products: int = MAX_PRODUCTS
+
+    @property
+    def name(self) -> str:
+        """What verdicts call this checker."""
+        return "exact"
+
+    def check(self, problem: Problem, verdict: Claim, code: str) -> CheckResult:
+        """Read the code as a certificate about the problem's laws, and check it."""
+        certificate = read_answer(code, problem.law1, problem.law2, verdict)
+        if certificate is None:
+            return CheckResult("NEEDS_LEAN", "The code is in no shape that can be decided without Lean.")
+        error_code, message = self._decide(problem, verdict, certificate)
+        return CheckResult(error_code, message, _kind(certificate))
+
+    def _decide(self, problem: Problem, verdict: Claim, certificate: Certificate) -> tuple[CheckCode, str]:
+        if isinstance(certificate, EquationalProof) != (verdict == "true"):
+            proves = "proves" if isinstance(certificate, EquationalProof) else "refutes"
+            return "LEAN_REJECTED", f"The code {proves} that law 1 implies law 2, but the verdict is {verdict!r}."
+        if too_much := self._too_much(certificate):
+            return "NEEDS_LEAN", too_much
+        try:
+            check(certificate)
+        except CertificateLimitError as error:
+            return "NEEDS_LEAN", f"Not decided without Lean: {error}"
+        except CertificateError as error:
+            return "LEAN_REJECTED", str(error)
+        if gap := _policy_gap(problem.proof_policy, certificate):
+            return "NEEDS_LEAN", f"The certificate is right, but {gap}."
+        return "ACCEPTED", _shown(certificate)
+
+    def _too_much(self, certificate: Certificate) -> str | None:
+        if not (isinstance(certificate, Refutation) and isinstance(certificate.model, CayleyTable)):
+            return None
+        order, law = certificate.model.order, certificate.law1
+        products = order ** len(law.variables) * max(1, len(straight_line(law).steps))
+        if products <= self.max_products:
+            return None
+        return (
+            f"Checking law 1 in the table of order {order} takes {products:,} products; "
+            f"at most {self.max_products:,} are computed for one answer."
+        )
+
+
+def _kind(certificate: Certificate) -> CertificateKind:
+    if isinstance(certificate, EquationalProof):
+        return "equational_proof"
+    return "table" if isinstance(certificate.model, CayleyTable) else "residue_model"
+
+
+def _policy_gap(policy: ProofPolicy | None, certificate: Certificate) -> str | None:
+    """Return why a policy may refuse what the tracks' default would pass, or None.
+
+    An equational proof needs no axiom; which axioms and constants Lean's evaluation of a table brings, only Lean knows.
+    """
+    if policy is None:
+        return None
+    if isinstance(certificate, Refutation) and not set(policy.allowed_axioms) >= STANDARD_AXIOMS:
+        return "which axioms it takes, only Lean can tell, and the problem's policy does not allow the standard ones"
+    if policy.allowed_declarations is not None and not set(policy.allowed_declaration_prefixes) >= TRACK_PREFIXES:
+        return "which constants it names, only Lean can tell, and the problem's policy allows fewer than the tracks do"
+    return None
+
+
+def _shown(certificate: Certificate) -> str:
+    if isinstance(certificate, EquationalProof):
+        steps = len(certificate.steps) + sum(len(lemma.steps) for lemma in certificate.lemmas)
+        return f"The steps of the proof, {steps} in all, lead from the left side of law 2 to its right side."
+    values = ", ".join(f"{name} = {value}" for name, value in certificate.assignment.items())
+    if not isinstance(certificate.model, CayleyTable):
+        return f"Law 1 holds in an infinite magma on the naturals, and law 2 fails in it at {values}."
+    order = certificate.model.order
+    message = f"Law 1 holds in the table of order {order}, and law 2 fails in it at {values}."
+    instances = order ** len(certificate.law1.variables)
+    if instances > USUAL_INSTANCES:
+        message += f" Whether Lean evaluates the {instances:,} instances of law 1 in its time is not decided here."
+    return message
