@@ -39,7 +39,8 @@ def _check_refutation(refutation: Refutation) -> None:
     law1, law2, model, assignment = refutation.law1, refutation.law2, refutation.model, refutation.assignment
     if assignment.keys() != set(law2.variables):
         raise CertificateError(
-            f"The assignment is for {shown(sorted(assignment))}, but the variables of law 2 are {', '.join(law2.variables)}."
+            f"The assignment is for {shown(sorted(assignment))}, "
+            f"but the variables of law 2 are {', '.join(law2.variables)}."
         )
     if not isinstance(model, ResidueModel):
         products = model.order ** len(law1.variables) * max(1, len(straight_line(law1).steps))
