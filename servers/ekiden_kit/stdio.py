@@ -2,26 +2,22 @@
 
 import os
 import signal
-import sys
-import threading
 
 import anyio
 import anyio.lowlevel
-import psutil
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from ekiden_kit.build import EkidenServer
+from ekiden_kit.departure import leave_soon, stop_descendants
 from ekiden_kit.front_desk import Conversation
 from ekiden_kit.wire import Lines, Wire
 
 _CHUNK = 1 << 16
 _SURE_TO_FIT = 4096
 """Bytes that a pipe said to be writable takes without blocking."""
-_GRACE_S = 1.0
-"""How long running calls may take to notice that the session is over; clients kill after two seconds."""
 
 
 def serve_wire(server: EkidenServer, wire: Wire, conversation: Conversation) -> int:
@@ -33,15 +29,6 @@ def serve_wire(server: EkidenServer, wire: Wire, conversation: Conversation) -> 
     status = anyio.run(_Session(server, wire, conversation).run)
     stop_descendants()
     return status
-
-
-def stop_descendants() -> None:
-    """Kill every process that this one started, directly or not."""
-    for child in psutil.Process().children(recursive=True):
-        try:
-            child.kill()
-        except psutil.NoSuchProcess:
-            continue
 
 
 class _Session:
@@ -65,17 +52,8 @@ class _Session:
         return self._status
 
     def _end(self, status: int) -> None:
-        """Give running calls a moment, then leave without them: a thread that computes cannot be interrupted."""
         self._status = status
-
-        def leave() -> None:
-            stop_descendants()
-            sys.stderr.flush()
-            os._exit(status)
-
-        timer = threading.Timer(_GRACE_S, leave)
-        timer.daemon = True
-        timer.start()
+        leave_soon(status)
 
     async def _watch_signals(self, scope: anyio.CancelScope) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:

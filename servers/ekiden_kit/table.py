@@ -9,6 +9,9 @@ from ekiden_kit.errors import UnknownServerError, nearest
 if TYPE_CHECKING:
     from ekiden_kit.definition import ServerDefinition
 
+TOKEN_VARIABLE = "EKIDEN_HTTP_TOKEN"  # noqa: S105  # the variable's name, not a token
+"""Holds the bearer token of servers over HTTP, for them and for their clients."""
+
 
 class ServerEntry(NamedTuple):
     """One server of the table.

@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
 import anyio
+from mcp.server.mcpserver import Context
+from pydantic import BaseModel, Field
+
 from ekiden_config import Settings
 from ekiden_kit.build import state_of
 from ekiden_kit.definition import ServerDefinition, ToolDefinition
-from mcp.server.mcpserver import Context
-from pydantic import BaseModel, Field
 
 
 class TallyError(Exception):
@@ -80,7 +81,7 @@ async def tally_count(ctx: Context[Any, Any]) -> Sum:
 
 async def tally_wait(ctx: Context[Any, Any]) -> Pid:
     """Start a child that never ends, say its number as progress, and wait for it."""
-    child = subprocess.Popen(["sleep", "1000"], start_new_session=True)  # noqa: ASYNC220  # started at once
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=True)  # started at once
     await ctx.report_progress(child.pid)
     await anyio.sleep_forever()
     return Pid(pid=os.getpid())

@@ -1,0 +1,48 @@
+"""The command line: one application, and the subcommands that the modules of `commands` mount into it."""
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from ekiden_orchestrator.commands import doctor, servers
+from ekiden_orchestrator.errors import report
+
+app = typer.Typer(
+    name="ekiden",
+    help="MCP servers for machine-checked mathematics, and the relay that passes a proof between agents.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(servers.app)
+app.add_typer(doctor.app)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ekiden {version('ekiden')}")
+        raise typer.Exit
+
+
+@app.callback()
+def ekiden(
+    *,
+    say_version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version and leave.")
+    ] = False,
+) -> None:
+    """MCP servers for machine-checked mathematics, and the relay that passes a proof between agents."""
+
+
+def run() -> int:
+    """Run the command line with the process's arguments; typer ends the process unless one of our errors is raised.
+
+    Returns:
+        The exit status.
+    """
+    try:
+        app()
+    except Exception as error:  # noqa: BLE001  # the outermost place; what it does not know is raised again
+        return report(error)
+    return 0

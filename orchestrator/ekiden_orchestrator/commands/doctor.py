@@ -1,0 +1,61 @@
+"""`ekiden doctor`: what this machine has, and what that is good for."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from ekiden_orchestrator.doctor import Finding
+
+app = typer.Typer()
+
+_SIGNS = {
+    "ok": "[green]found[/]",
+    "old": "[yellow]too old[/]",
+    "missing": "[dim]missing[/]",
+    "broken": "[red]broken[/]",
+}
+
+
+@app.command()
+def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
+    """Look for every program and optional package that Ekiden can use, and say what each is for.
+
+    Ends with status 1 only when something required is missing.
+    """
+    from ekiden_orchestrator.doctor import examine, wanted
+
+    findings = examine(wanted())
+    if as_json:
+        typer.echo(json.dumps([finding.model_dump() for finding in findings], ensure_ascii=False, indent=2))
+    else:
+        from rich.console import Console
+
+        Console().print(_table(findings))
+    if any(finding.prevents_work for finding in findings):
+        raise typer.Exit(1)
+
+
+def _table(findings: "Sequence[Finding]") -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table("what", "state", "version", "what it is for, and how to get it", box=box.SIMPLE_HEAD, pad_edge=False)
+    previous = findings[0].kind
+    for finding in findings:
+        if finding.kind != previous:
+            table.add_section()
+            previous = finding.kind
+        expected = f" want {finding.minimum}" if finding.minimum and finding.state != "ok" else ""
+        table.add_row(
+            f"[bold]{finding.name}[/]" if finding.required else finding.name,
+            "[red]required, missing[/]" if finding.prevents_work else _SIGNS[finding.state],
+            (finding.version or "") + expected,
+            finding.purpose + ("" if finding.state == "ok" else f"\n[dim]{finding.how_to_get}[/]"),
+        )
+    return table

@@ -1,0 +1,35 @@
+"""The one place that turns an anticipated exception into a line on standard error and an exit status."""
+
+import sys
+
+USAGE = 2
+"""The exit status of a command that could not do what it was asked, as it was asked."""
+
+_BASES = frozenset(
+    {
+        "ekiden_cayley.errors.CayleyError",
+        "ekiden_config.errors.ConfigError",
+        "ekiden_judge.errors.JudgeError",
+        "ekiden_kit.errors.KitError",
+        "ekiden_magma.errors.MagmaError",
+        "ekiden_orchestrator.errors.CommandError",
+        "ekiden_orchestrator.marathon.errors.MarathonError",
+    }
+)
+"""The exception bases of our packages, by name: an exception's module is imported, the others need not be."""
+
+
+class CommandError(Exception):
+    """A command was given something it cannot work with."""
+
+
+def report(error: Exception) -> int:
+    """Say on standard error what was wrong, and return the exit status.
+
+    Raises:
+        Exception: The error itself, when it is none that our packages anticipate.
+    """
+    if not any(f"{base.__module__}.{base.__qualname__}" in _BASES for base in type(error).__mro__):
+        raise error
+    sys.stderr.write(f"ekiden: {error}\n")
+    return USAGE
