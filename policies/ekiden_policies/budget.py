@@ -1,7 +1,5 @@
 """How much wall time and how many tokens a marathon may use."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -47,10 +45,14 @@ def marathon_budget(
             "Leave --budget-tokens out or set it to 0."
         )
     if not (math.isfinite(compression_ratio) and compression_ratio > 0):
-        raise BudgetError(f"The compression ratio is {compression_ratio!r}; --compression-ratio needs a number above 0.")
+        raise BudgetError(
+            f"The compression ratio is {compression_ratio!r}; --compression-ratio needs a number above 0."
+        )
     if seconds is not None:
         if not (math.isfinite(seconds) and seconds > 0):
             raise BudgetError(f"The budget is {seconds!r} seconds; --budget-seconds needs a number above 0.")
         return MarathonBudget(seconds, 0, "wall time as given; no tokens: there is no proxy for language models yet")
-    origin = f"{compression_ratio:g} x {problems} problems x {seconds_per_problem:g} s; no tokens: there is no proxy for "
+    origin = (
+        f"{compression_ratio:g} x {problems} problems x {seconds_per_problem:g} s; no tokens: there is no proxy for "
+    )
     return MarathonBudget(compression_ratio * problems * seconds_per_problem, 0, origin + "language models yet")

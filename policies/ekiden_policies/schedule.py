@@ -1,7 +1,5 @@
 """How search time is shared over a batch of problems."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 FLOOR_S = 5.0
@@ -13,8 +11,8 @@ S_PER_PROBLEM = 0.04
 def time_pool(problems: int, *, budget_s: float, problem_s: float | None = None) -> float:
     """Return the seconds that the built-in solver may search over a whole batch.
 
-    A small batch gets 0.25 s a problem up to 40 s in all, a large one at least 0.04 s a problem, any batch at least 5 s;
-    `problem_s` replaces the rule by that many seconds a problem. The budget bounds it all.
+    A small batch gets 0.25 s a problem up to 40 s in all, a large one at least 0.04 s a problem, any batch at least
+    5 s; `problem_s` replaces the rule by that many seconds a problem. The budget bounds it all.
     """
     if problem_s is not None:
         return min(problem_s * problems, budget_s)

@@ -1,7 +1,5 @@
 """When a running solver is told to end, and when it is made to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

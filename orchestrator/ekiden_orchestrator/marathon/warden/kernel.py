@@ -1,7 +1,5 @@
 """The Linux calls that Python does not offer: namespaces, mounts, process control, capabilities."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

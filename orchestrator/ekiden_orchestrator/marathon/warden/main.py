@@ -2,10 +2,9 @@
 
 Standard input carries the order and then one-letter commands: T asks the solver to end, K kills everything, and so
 does the end of the input. Standard output carries one JSON object a line:
-`{"refused": kind, "why": text}`, `{"isolation": kind, ...}`, `{"started": true}`, `{"exited": code}`, `{"failed": text}`, `{"gone": true}`.
+`{"refused": kind, "why": text}`, `{"isolation": kind, "read_only": flag}`, `{"started": true}`, `{"exited": code}`,
+`{"failed": text}`, `{"gone": true}`.
 """
-
-from __future__ import annotations
 
 import contextlib
 import json

@@ -1,10 +1,8 @@
 """What the runner tells its warden, as one line of JSON."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Any, Self, cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +53,9 @@ class Order:
         return json.dumps(asdict(self)).encode() + b"\n"
 
     @classmethod
-    def from_line(cls, line: bytes) -> Order:
+    def from_line(cls, line: bytes) -> Self:
         """Read what `to_line` wrote."""
-        fields = cast(dict[str, Any], json.loads(line))
+        fields = cast("dict[str, Any]", json.loads(line))
         view = fields.pop("view")
         if view is not None:
             covers = tuple((path, shown) for path, shown in view["covers"])

@@ -1,7 +1,5 @@
 """Starting the solver and keeping it company until it ends."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

@@ -1,7 +1,5 @@
 """Ending a whole tree of processes without a namespace to end it for us."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

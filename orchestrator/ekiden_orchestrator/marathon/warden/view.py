@@ -1,10 +1,9 @@
 """Showing a solver only its part of the file system, inside a mount namespace of its own."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
+from pathlib import Path
 
 from ekiden_orchestrator.marathon.warden import kernel
 from ekiden_orchestrator.marathon.warden.order import View
@@ -27,18 +26,18 @@ def arrange(view: View) -> bool:
         OSError: A step failed; the caller gives this namespace up.
     """
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    sources = {path for path in (*view.shows, *view.writes) if os.path.isdir(path)}
+    sources = {path for path in (*view.shows, *view.writes) if Path(path).is_dir()}
     sources |= {shown for _, shown in view.covers if shown is not None} | {os.devnull}
     held = {path: os.open(path, os.O_PATH) for path in sources}
     covers = dict(view.covers)
     writable = set(view.writes)
-    for path in sorted({*covers, *view.shows, *view.writes}, key=lambda path: path.split(os.sep)):
+    for path in sorted({*covers, *view.shows, *view.writes}, key=lambda path: Path(path).parts):
         if path in covers:
             if _cover(path, covers[path], held):
                 writable.add(path)
         elif path in held:
             _show(path, held[path], always=path in writable)
-    protected = _protect(sorted(path for path in writable if os.path.isdir(path)))
+    protected = _protect(sorted(path for path in writable if Path(path).is_dir()))
     for descriptor in held.values():
         os.close(descriptor)
     return protected
@@ -47,7 +46,7 @@ def arrange(view: View) -> bool:
 def _cover(path: str, shown: str | None, held: dict[str, int]) -> bool:
     """Hide what is at a path; tell whether the solver may write there."""
     try:
-        mode = os.stat(path).st_mode
+        mode = Path(path).stat().st_mode
     except OSError:
         return False  # another cover hides it already, or nothing is there
     if not stat.S_ISDIR(mode):
@@ -62,12 +61,12 @@ def _cover(path: str, shown: str | None, held: dict[str, int]) -> bool:
 
 def _show(path: str, descriptor: int, *, always: bool) -> None:
     try:
-        visible = os.path.samestat(os.stat(path), os.fstat(descriptor))
+        visible = os.path.samestat(Path(path).stat(), os.fstat(descriptor))
     except OSError:
         visible = False
     if visible and not always:
         return
-    os.makedirs(path, exist_ok=True)
+    Path(path).mkdir(parents=True, exist_ok=True)
     _bind(descriptor, path)
 
 

@@ -1,0 +1,124 @@
+"""`ekiden marathon`: run a solver over a batch of problems, judge, report."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ekiden_config import MarathonSettings
+    from ekiden_orchestrator.marathon.display import Display
+    from ekiden_orchestrator.marathon.run import Request
+    from ekiden_orchestrator.marathon.summary import Summary
+
+app = typer.Typer(name="marathon", help="Run a solver over a batch of problems and judge it.", no_args_is_help=True)
+
+INTERRUPTED = 130
+
+
+@app.callback()
+def marathon() -> None:
+    """Run a solver over a batch of problems and judge it."""
+
+
+@app.command()
+def run(
+    *,
+    solver: Annotated[
+        str, typer.Option(metavar="DIR|NAME", help="A folder that holds solver.py, or a built-in solver.")
+    ] = "harvest",
+    manifest: Annotated[
+        str | None, typer.Option(metavar="FILE|NAME", help="A problem file, or a packaged set such as normal_100.")
+    ] = None,
+    budget_seconds: Annotated[
+        float | None, typer.Option(help="Wall time of the solver, in place of the ratio.")
+    ] = None,
+    budget_tokens: Annotated[int, typer.Option(help="Language-model tokens; only 0 is possible yet.")] = 0,
+    compression_ratio: Annotated[
+        float | None, typer.Option(help="Wall time as a share of 600 s a problem.  [default: 0.5]")
+    ] = None,
+    output_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder, new or empty.")] = None,
+    no_score: Annotated[bool, typer.Option("--no-score", help="Run, but do not judge.")] = False,
+    score_only: Annotated[
+        bool, typer.Option("--score-only", help="Judge the answers.jsonl that is in --output-dir.")
+    ] = False,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Go on with a run that was killed or interrupted.")
+    ] = None,
+    problem_seconds: Annotated[
+        float | None, typer.Option(help="Search time of a built-in solver, in seconds a problem.")
+    ] = None,
+) -> None:
+    """Run a solver over a batch of problems, judge its answers, and print the result.
+
+    Exit status: 0 whatever the score; 1 when no answer could be judged at all; 2 for bad input; 130 when interrupted.
+    """
+    from rich.console import Console
+
+    from ekiden_config import ConfigError, load_settings
+    from ekiden_orchestrator.marathon.display import Display
+    from ekiden_orchestrator.marathon.errors import MarathonError
+    from ekiden_orchestrator.marathon.run import Request, RunInterrupted
+
+    request = Request(
+        solver=solver,
+        manifest=manifest or "",
+        budget_seconds=budget_seconds,
+        budget_tokens=budget_tokens,
+        compression_ratio=compression_ratio,
+        output_dir=output_dir,
+        problem_seconds=problem_seconds,
+    )
+    try:
+        settings = load_settings().marathon
+        display = Display(Console())
+        if resume is not None:
+            summary = _resume(resume, request, settings, display, score=not no_score)
+        elif score_only:
+            summary = _score(request, settings, display)
+        else:
+            summary = _start(request, settings, display, score=not no_score)
+    except (MarathonError, ConfigError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from error
+    except RunInterrupted as interruption:
+        typer.echo(f"{interruption}", err=True)
+        raise typer.Exit(INTERRUPTED) from interruption
+    if summary.harness_errors and not summary.attempted:
+        typer.echo("Error: the judge failed on every answer; see the log.", err=True)
+        raise typer.Exit(1)
+
+
+def _start(request: Request, settings: MarathonSettings, display: Display, *, score: bool) -> Summary:
+    from ekiden_orchestrator.marathon.errors import MarathonError
+    from ekiden_orchestrator.marathon.run import start_run
+
+    if not request.manifest:
+        raise MarathonError("Name the problems with --manifest: a file, or a packaged set such as 'normal_100'.")
+    return start_run(request, settings, display, score=score)
+
+
+def _score(request: Request, settings: MarathonSettings, display: Display) -> Summary:
+    from ekiden_orchestrator.marathon.errors import MarathonError
+    from ekiden_orchestrator.marathon.run import is_run, score_foreign, score_run
+
+    if request.output_dir is None:
+        raise MarathonError("Say with --output-dir which folder's answers.jsonl --score-only should judge.")
+    if is_run(request.output_dir):
+        if request.manifest:
+            raise MarathonError("This run has its own snapshot of the manifest; leave --manifest out.")
+        return score_run(request.output_dir, settings, display)
+    if not request.manifest:
+        raise MarathonError("This folder is no run of Ekiden; name the problems of its answers with --manifest.")
+    return score_foreign(request.output_dir, request.manifest, settings, display)
+
+
+def _resume(root: Path, request: Request, settings: MarathonSettings, display: Display, *, score: bool) -> Summary:
+    from ekiden_orchestrator.marathon.errors import MarathonError
+    from ekiden_orchestrator.marathon.run import Request, resume_run
+
+    if request != Request(solver=request.solver, manifest=""):
+        raise MarathonError("A resumed run keeps its manifest, budget and folder; give --resume alone.")
+    return resume_run(root, settings, display, score=score)

@@ -1,0 +1,161 @@
+"""What the user sees of a run: a live line on a terminal, plain lines elsewhere, and the report."""
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Literal
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ekiden_judge import STATUSES
+from ekiden_orchestrator.marathon.attempt import Glance
+from ekiden_orchestrator.marathon.events import AttemptEnded, RunStarted
+from ekiden_orchestrator.marathon.folder import RunFolder
+from ekiden_orchestrator.marathon.summary import Summary
+
+Phase = Literal["solving", "judging"]
+
+_REFRESH_S = 0.1
+_PLAIN_INTERVAL_S = 30.0
+_BAR_WIDTH = 30
+_SHOWN_STDERR_LINES = 8
+_SHOWN_CONTRADICTIONS = 10
+
+
+class Display:
+    """Shows one run on a console; without a terminal it prints plain lines, few of them."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: Live | None = None
+        self._wall_s = 0.0
+        self._next_at = 0.0
+
+    def line(self, text: str = "") -> None:
+        """Print one line as it is, control characters made visible."""
+        self._console.print(Text(_visible(text)), soft_wrap=True)
+
+    def heading(self, started: RunStarted, folder: RunFolder) -> None:
+        """Say what is about to run."""
+        self.line("Marathon Run")
+        self.line(f"  Solver:   {started.solver}{' (built in)' if started.built_in else ''}")
+        self.line(f"  Manifest: {started.manifest} ({started.problems})")
+        self.line(f"  Budget:   {started.budget_seconds:g} s, {started.budget_tokens} tokens ({started.budget_origin})")
+        if started.pool_seconds is not None:
+            self.line(f"  Search:   {started.pool_seconds:g} s for the whole batch (raise it with --problem-seconds)")
+        self.line(f"  Run dir:  {folder.root}")
+
+    def note(self, text: str) -> None:
+        """Say that something was unusual."""
+        self.line(f"  Note: {text}")
+
+    @contextmanager
+    def phase(self, phase: Phase, wall_s: float = 0.0) -> Generator[None]:
+        """Show live progress during a phase, on a terminal."""
+        self._wall_s = wall_s
+        self._next_at = time.monotonic() + (0.0 if self._console.is_terminal else _PLAIN_INTERVAL_S)
+        if not self._console.is_terminal:
+            yield
+            return
+        with Live(Text(phase), console=self._console, refresh_per_second=10, transient=True) as live:
+            self._live = live
+            try:
+                yield
+            finally:
+                self._live = None
+
+    def glance(self, glance: Glance) -> None:
+        """Show how the solver stands."""
+        counts = glance.answers
+        claims = "  ".join(f"{claim} {counts[claim]}" for claim in ("false", "true", "other") if counts[claim])
+        used = f"{glance.elapsed_s:.1f} / {self._wall_s:g} s"
+        self._show(f"solver {glance.state}  {used}  answers {counts.total()}  {claims}", glance.elapsed_s, self._wall_s)
+
+    def judging(self, done: int, total: int) -> None:
+        """Show how far the judge is."""
+        self._show(f"judging  {done} / {total}", done, total)
+
+    def _show(self, text: str, done: float, total: float) -> None:
+        now = time.monotonic()
+        if now < self._next_at:
+            return
+        if self._live is None:
+            self._next_at = now + _PLAIN_INTERVAL_S
+            if not self._console.is_terminal:
+                self.line(f"  {text.rstrip()}")
+            return
+        self._next_at = now + _REFRESH_S
+        filled = round(_BAR_WIDTH * min(1.0, done / total)) if total > 0 else 0
+        bar = Text("━" * filled, style="green") + Text("━" * (_BAR_WIDTH - filled), style="dim")
+        self._live.update(bar + Text(f"  {text}"))
+
+    def solver_ended(self, ended: AttemptEnded) -> None:
+        """Say how the solver ended, and how it sounded if that was not well."""
+        code = "none" if ended.exit_code is None else ended.exit_code
+        self.line(
+            f"Solver exited rc={code} wall={ended.wall_seconds:.1f}s "
+            f"sigterm={ended.sigterm_fired} sigkill={ended.sigkill_fired}"
+            + (f" ({ended.reason} limit)" if ended.sigterm_fired else "")
+        )
+        if ended.exit_code != 0 and ended.stderr_tail:
+            for text in ended.stderr_tail.splitlines()[-_SHOWN_STDERR_LINES:]:
+                self.line(f"  stderr: {text}")
+
+    def result(self, summary: Summary, folder: RunFolder) -> None:
+        """Print the report."""
+        self.line()
+        self.line("=== Result ===")
+        if summary.score is None:
+            self.line("  Score:         not judged (judge with --score-only)")
+        else:
+            self.line(f"  Score:         {summary.score} / {summary.problems}")
+            self.line(f"  Attempted:     {summary.attempted}")
+            self.line(f"  Not attempted: {summary.not_attempted}")
+            by_status = ", ".join(f"{status} {count}" for status, count in summary.by_status.items())
+            self.line(f"  By status:     {by_status}")
+        if summary.harness_errors:
+            self.line(f"  Harness errors: {summary.harness_errors} answers could not be judged; see the log")
+        if summary.wall_seconds is not None:
+            self.line(f"  Wall used:     {summary.wall_seconds:.1f} / {summary.budget_seconds:g} s")
+            self.line(f"  Tokens used:   {summary.tokens_used} / {summary.budget_tokens}")
+        self._labels(summary)
+        for note in summary.notes:
+            self.note(note)
+        self.line(f"  Summary: {folder.summary}")
+        self.line(f"  Output:  {folder.answers}")
+        self.line(f"  Log:     {folder.log}")
+        if summary.score is not None:
+            self._console.print(_status_table(summary))
+
+    def _labels(self, summary: Summary) -> None:
+        labels = summary.labels
+        if labels is None:
+            return
+        accepted = labels.agreeing + len(labels.contradicting)
+        self.line(f"  Labels:        {labels.agreeing} of {accepted} accepted answers agree with the manifest's labels")
+        for name in labels.contradicting[:_SHOWN_CONTRADICTIONS]:
+            self.line(f"  Contradicts its label: {name}")
+        if len(labels.contradicting) > _SHOWN_CONTRADICTIONS:
+            self.line(f"  ... and {len(labels.contradicting) - _SHOWN_CONTRADICTIONS} more; see the summary")
+
+
+def _status_table(summary: Summary) -> Table:
+    """Tabulate the problems by status and by what the answers claim."""
+    table = Table(title=f"{summary.solver or 'answers'} on {summary.manifest}", title_justify="left")
+    table.add_column("status")
+    for column in ("false", "true", "neither", "all"):
+        table.add_column(column, justify="right")
+    for status in STATUSES:
+        rows = [problem for problem in summary.per_problem if problem.status == status]
+        if rows:
+            claims = [sum(problem.verdict == claim for problem in rows) for claim in ("false", "true", None)]
+            style = "green" if status == "accepted" else "red" if status == "harness_error" else ""
+            table.add_row(status, *(str(count) if count else "" for count in claims), str(len(rows)), style=style)
+    return table
+
+
+def _visible(text: str) -> str:
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

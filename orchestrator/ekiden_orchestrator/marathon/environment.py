@@ -1,0 +1,87 @@
+"""What a solver finds around it: the contract's variables, and the part of the file system it sees."""
+
+import contextlib
+import os
+import pwd
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder
+from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS
+from ekiden_orchestrator.marathon.warden.order import View
+
+PASSED_THROUGH = ("PATH", "USER", "LANG", "TERM")
+POOL_VARIABLE = "EKIDEN_HARVEST_SECONDS"
+
+
+def contract_environment(
+    folder: AttemptFolder, *, wall_s: float, tokens: int, inherited: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return the environment that every solver gets; nothing else of the runner's reaches it.
+
+    `HOME` and `TMPDIR` are private folders of the attempt, so that nothing persists from run to run.
+    """
+    environment = {name: inherited[name] for name in PASSED_THROUGH if name in inherited}
+    path = os.pathsep.join(filter(None, (str(folder.library), inherited.get("PYTHONPATH"))))
+    return environment | {
+        "HOME": str(folder.home),
+        "TMPDIR": str(folder.temporary),
+        "PYTHONPATH": path,
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONUNBUFFERED": "1",
+        "JUDGE_MARATHON_MANIFEST": str(folder.manifest),
+        "JUDGE_MARATHON_OUTPUT": str(folder.answers),
+        "JUDGE_MARATHON_SCRATCH_DIR": str(folder.scratch),
+        "JUDGE_MARATHON_BUDGET_SECONDS": str(int(wall_s)),
+        "JUDGE_MARATHON_BUDGET_TOKENS": str(tokens),
+        "JUDGE_MARATHON_LIB_DIR": str(folder.library),
+    }
+
+
+def built_in_environment(pool_s: float, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return what a built-in solver gets besides: its share of the time, and the caches of compiled kernels."""
+    extra = {POOL_VARIABLE: f"{pool_s:.3f}", "XDG_CACHE_HOME": str(Path(platformdirs.user_cache_dir("ekiden")).parent)}
+    if "NUMBA_CACHE_DIR" in inherited:
+        extra["NUMBA_CACHE_DIR"] = inherited["NUMBA_CACHE_DIR"]
+    return extra
+
+
+def confined_view(run: RunFolder, folder: AttemptFolder, manifest_origin: Path) -> View:
+    """Return the view of a solver that is not ours: Python, the system, and its attempt's folder to write in.
+
+    Hidden are the run folder with its labelled manifest, the manifest's origin, the packaged problem sets, home
+    folders, and shared temporary folders.
+    """
+    temporary = str(folder.temporary.resolve())
+    covers: dict[str, str | None] = {
+        os.path.realpath(path): None
+        for path in (*_homes(), "/dev/shm", "/run/user", run.root, PROBLEM_SETS, manifest_origin)  # noqa: S108
+    }
+    covers |= {os.path.realpath(path): temporary for path in ("/tmp", "/var/tmp")}  # noqa: S108
+    covers.pop("/", None)
+    shows: set[str] = set()
+    for path in (*_python_folders(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        if path and Path(path).is_dir():
+            shows |= {os.path.abspath(path), os.path.realpath(path)}  # noqa: PTH100 - a link must stay visible as one
+    root = os.path.realpath(folder.root)
+    return View(tuple(sorted(covers.items())), tuple(sorted(shows - covers.keys() - {root, "/"})), (root,))
+
+
+def _homes() -> list[str]:
+    homes = [os.environ.get("HOME", "")]
+    with contextlib.suppress(KeyError):
+        homes.append(pwd.getpwuid(os.getuid()).pw_dir)
+    return [home for home in homes if home and Path(home).is_absolute()]
+
+
+def _python_folders() -> list[str]:
+    """Return the folders that this Python needs, those on the way of its executable's links included."""
+    folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]
+    link = Path(sys.executable)
+    while link.is_symlink():
+        folders.append(str(link.parent))
+        link = link.parent / link.readlink()
+    return [*folders, str(link.parent)]

@@ -1,0 +1,275 @@
+"""A run as a whole: started, resumed, or judged once more; one runner at a time in a run folder."""
+
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ekiden_config import MarathonSettings
+from ekiden_judge import read_answers
+from ekiden_orchestrator.marathon.answers import read_sealed
+from ekiden_orchestrator.marathon.display import Display
+from ekiden_orchestrator.marathon.errors import MarathonError
+from ekiden_orchestrator.marathon.events import EventLog, RunStarted
+from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
+from ekiden_orchestrator.marathon.manifest import Manifest, read_manifest
+from ekiden_orchestrator.marathon.run_log import RunLog
+from ekiden_orchestrator.marathon.scoring import Bench, judge_answers
+from ekiden_orchestrator.marathon.stages import Run
+from ekiden_orchestrator.marathon.state import fold
+from ekiden_orchestrator.marathon.submission import Submission, read_submission
+from ekiden_orchestrator.marathon.summary import Summary, summarise
+from ekiden_orchestrator.marathon.versions import versions
+from ekiden_policies.budget import BudgetError, marathon_budget
+from ekiden_policies.schedule import time_pool
+
+
+class RunInterrupted(Exception):  # noqa: N818 - no error: the user asked for it
+    """The user interrupted the run, which can be resumed.
+
+    Attributes:
+        root: The run folder.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        super().__init__(f"Interrupted; go on with: ekiden marathon run --resume {root}")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a new run is asked to do; None leaves a choice to the settings."""
+
+    solver: str
+    manifest: str
+    budget_seconds: float | None = None
+    budget_tokens: int = 0
+    compression_ratio: float | None = None
+    output_dir: Path | None = None
+    problem_seconds: float | None = None
+
+
+def start_run(request: Request, settings: MarathonSettings, display: Display, *, score: bool = True) -> Summary:
+    """Set up a new run and carry it through.
+
+    Raises:
+        MarathonError: Anything about the request is wrong; nothing was started.
+        RunInterrupted: The user interrupted.
+    """
+    submission = read_submission(request.solver, limit_bytes=settings.solver_limit_bytes)
+    manifest = read_manifest(request.manifest, limit_bytes=settings.manifest_limit_bytes)
+    started = _started(request, settings, submission, manifest)
+    root = _new_root(request, settings, submission, manifest)
+    with _locked(root) as folder, RunLog(folder.log) as log:
+        _require_unused(folder)
+        folder.keep_inputs(submission, manifest)
+        with EventLog.open(folder.events, create=True) as events:
+            events.append(started)
+            with _interruptible(folder):
+                return Run(
+                    folder,
+                    submission=submission,
+                    manifest=manifest,
+                    settings=settings,
+                    display=display,
+                    events=events,
+                    log=log,
+                ).carry_through(score=score)
+
+
+def resume_run(root: Path, settings: MarathonSettings, display: Display, *, score: bool = True) -> Summary:
+    """Go on with a run that was killed or interrupted, with what is left of its budget.
+
+    A run that is finished is not run again; its result is shown once more.
+
+    Raises:
+        MarathonError: The folder holds no run, or another runner is at work there.
+        RunInterrupted: The user interrupted.
+    """
+    with _opened(root, settings, display) as run:
+        return run.carry_through(score=score)
+
+
+def score_run(root: Path, settings: MarathonSettings, display: Display) -> Summary:
+    """Judge the answers that a run of ours has so far.
+
+    Raises:
+        MarathonError: The folder holds no run, or another runner is at work there.
+        RunInterrupted: The user interrupted.
+    """
+    with _opened(root, settings, display) as run:
+        return run.score_only()
+
+
+def score_foreign(root: Path, manifest_name: str, settings: MarathonSettings, display: Display) -> Summary:
+    """Judge the `answers.jsonl` of a folder that is no run of ours.
+
+    Raises:
+        MarathonError: The folder has no answers, or the manifest cannot be read.
+    """
+    folder = RunFolder(root.resolve())
+    if not folder.answers.exists():
+        raise MarathonError(f"The folder {str(root)!r} holds no answers.jsonl to judge.")
+    manifest = read_manifest(manifest_name, limit_bytes=settings.manifest_limit_bytes)
+    sealed = read_sealed(folder.answers, settings.output_limit_bytes)
+    read = read_answers(sealed.data, manifest.ids)
+    with RunLog(folder.log) as log:
+        bench = Bench({}, lambda _key, _verdict: None, display.judging, log)
+        with display.phase("judging"):
+            scored, seconds = judge_answers(manifest.problems, read, bench)
+    summary = summarise(
+        manifest=manifest.name,
+        manifest_sha256=manifest.sha256,
+        problems=len(manifest.problems),
+        state=None,
+        scored=scored,
+        read=read,
+        sealed=sealed,
+        judging_seconds=seconds,
+    )
+    write_whole(folder.summary, summary.model_dump_json(indent=2).encode() + b"\n")
+    display.result(summary, folder)
+    return summary
+
+
+def is_run(root: Path) -> bool:
+    """Tell whether a folder holds a run of ours."""
+    return RunFolder(root).events.is_file()
+
+
+@contextmanager
+def _opened(root: Path, settings: MarathonSettings, display: Display) -> Generator[Run]:
+    """Open a run of ours from its own snapshots of solver and manifest."""
+    if not is_run(root):
+        raise MarathonError(f"The folder {str(root)!r} holds no run (there is no events.jsonl in it).")
+    with ExitStack() as stack:
+        folder = stack.enter_context(_locked(root))
+        events = stack.enter_context(EventLog.open(folder.events, create=False))
+        started = fold(events.events).started
+        log = stack.enter_context(RunLog(folder.log))
+        # The snapshot's sizes were checked when the run began; settings may have changed since.
+        submission = read_submission(str(folder.solver), limit_bytes=folder_size_limit(folder))
+        submission = Submission(started.solver, submission.source, started.built_in)
+        snapshot = read_manifest(str(folder.manifest), limit_bytes=folder_size_limit(folder))
+        manifest = Manifest(started.manifest, snapshot.origin, snapshot.data, snapshot.problems)
+        if (submission.sha256, manifest.sha256) != (started.solver_sha256, started.manifest_sha256):
+            raise MarathonError(f"The snapshot of solver or manifest in {str(root)!r} was changed since the run began.")
+        stack.enter_context(_interruptible(folder))
+        yield Run(
+            folder,
+            submission=submission,
+            manifest=manifest,
+            settings=settings,
+            display=display,
+            events=events,
+            log=log,
+        )
+
+
+def folder_size_limit(folder: RunFolder) -> int:
+    """Return a bound that the folder's own snapshots keep."""
+    return max(path.stat().st_size for path in (folder.manifest, folder.solver / "solver.py"))
+
+
+@contextmanager
+def _interruptible(folder: RunFolder) -> Generator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise RunInterrupted(folder.root) from None
+
+
+@contextmanager
+def _locked(root: Path) -> Generator[RunFolder]:
+    """Hold the lock that keeps a second runner out of a run folder."""
+    folder = RunFolder(root.resolve())
+    lock = FileLock(folder.lock, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise MarathonError(f"Another runner is at work in {str(root)!r}; wait for it or end it.") from error
+    try:
+        yield folder
+    finally:
+        lock.release()
+
+
+def _started(request: Request, settings: MarathonSettings, submission: Submission, manifest: Manifest) -> RunStarted:
+    """Decide everything that the request leaves open."""
+    problems = len(manifest.problems)
+    try:
+        budget = marathon_budget(
+            problems,
+            seconds=request.budget_seconds,
+            tokens=request.budget_tokens,
+            compression_ratio=request.compression_ratio
+            if request.compression_ratio is not None
+            else settings.compression_ratio,
+            seconds_per_problem=settings.seconds_per_problem,
+        )
+    except BudgetError as error:
+        raise MarathonError(f"{error}") from error
+    if request.problem_seconds is not None and not submission.built_in:
+        raise MarathonError("--problem-seconds is for built-in solvers; others share out their time themselves.")
+    pool_s = time_pool(problems, budget_s=budget.seconds, problem_s=request.problem_seconds)
+    return RunStarted(
+        versions=versions(),
+        solver=submission.name,
+        built_in=submission.built_in,
+        solver_sha256=submission.sha256,
+        manifest=manifest.name,
+        manifest_origin=str(manifest.origin),
+        manifest_sha256=manifest.sha256,
+        problems=problems,
+        budget_seconds=budget.seconds,
+        budget_tokens=budget.tokens,
+        budget_origin=budget.origin,
+        pool_seconds=pool_s if submission.built_in else None,
+    )
+
+
+def _new_root(request: Request, settings: MarathonSettings, submission: Submission, manifest: Manifest) -> Path:
+    """Make the run folder, or check the one that the user names."""
+    root = request.output_dir
+    if root is None:
+        stamp = datetime.now().astimezone().strftime("%Y%m%d_%H%M%S")
+        base = Path(settings.runs_dir) / f"{submission.name}__{manifest.name}__{stamp}"
+        return _make_folder(base)
+    if root.exists() and not root.is_dir():
+        raise MarathonError(f"The output {str(root)!r} is no folder.")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MarathonError(f"Cannot make the folder {str(root)!r}: {error.strerror}.") from error
+    _require_unused(RunFolder(root.resolve()))
+    return root
+
+
+def _make_folder(base: Path) -> Path:
+    for number in range(1, 100):
+        root = base if number == 1 else base.with_name(f"{base.name}_{number}")
+        try:
+            root.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise MarathonError(f"Cannot make the folder {str(root)!r}: {error.strerror}.") from error
+        return root
+    raise MarathonError(f"There are too many runs named {str(base)!r}; name one with --output-dir.")
+
+
+def _require_unused(folder: RunFolder) -> None:
+    """Refuse a folder that holds anything but what a run leaves that was killed before its first event."""
+    if folder.events.exists() and folder.events.stat().st_size:
+        raise MarathonError(
+            f"The folder {str(folder.root)!r} holds a run already; continue it with --resume, or name another folder."
+        )
+    ours = {path.name for path in (folder.lock, folder.log, folder.manifest, folder.solver, folder.events)}
+    others = sorted(entry.name for entry in folder.root.iterdir() if entry.name not in ours)
+    if others:
+        raise MarathonError(
+            f"The folder {str(folder.root)!r} is not empty (it holds {others[0]!r}); name a new one, or an empty one."
+        )

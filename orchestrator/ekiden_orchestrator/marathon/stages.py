@@ -1,0 +1,219 @@
+"""What is done to a run: solving, judging, concluding; each stage leaves an event before the next begins."""
+
+import time
+from pathlib import Path
+
+from ekiden_config import MarathonSettings
+from ekiden_judge import ReadAnswers, Verdict, read_answers
+from ekiden_orchestrator.marathon.answers import SealedAnswers, compose, read_sealed
+from ekiden_orchestrator.marathon.attempt import Observer, Plan, run_attempt, wait_until_gone
+from ekiden_orchestrator.marathon.display import Display
+from ekiden_orchestrator.marathon.events import (
+    AttemptEnded,
+    AttemptStarted,
+    EventLog,
+    Heartbeat,
+    Judged,
+    RunFinished,
+    SolverStarted,
+)
+from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
+from ekiden_orchestrator.marathon.manifest import Manifest
+from ekiden_orchestrator.marathon.run_log import RunLog
+from ekiden_orchestrator.marathon.scoring import Bench, Scored, judge_answers
+from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
+from ekiden_orchestrator.marathon.submission import Submission
+from ekiden_orchestrator.marathon.summary import Summary, summarise
+
+_SYNC_INTERVAL_S = 0.5
+_SHORTEST_RESUMED_ATTEMPT_S = 1.0
+_SMALLEST_RESUMED_POOL_S = 5.0
+
+
+class Run:
+    """An open run: its folder is locked, its log can be appended to."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        *,
+        submission: Submission,
+        manifest: Manifest,
+        settings: MarathonSettings,
+        display: Display,
+        events: EventLog,
+        log: RunLog,
+    ) -> None:
+        self._folder = folder
+        self._submission = submission
+        self._manifest = manifest
+        self._settings = settings
+        self._display = display
+        self._events = events
+        self._log = log
+
+    @property
+    def _state(self) -> RunState:
+        return fold(self._events.events)
+
+    def carry_through(self, *, score: bool) -> Summary:
+        """Do whatever the events say is still to be done."""
+        self._open()
+        finished = self._state.finished
+        if finished is None:
+            self._settle_lost_attempt()
+            self._run_solver()
+        return self._conclude(judge=score if finished is None else finished.judged, final=True)
+
+    def score_only(self) -> Summary:
+        """Judge what there is, without starting the solver again."""
+        self._open()
+        self._settle_lost_attempt()
+        return self._conclude(judge=True, final=self._state.solver_is_done)
+
+    def _open(self) -> None:
+        self._display.heading(self._state.started, self._folder)
+        if self._events.repaired_bytes:
+            self._note(f"The last event was torn: {self._events.repaired_bytes} bytes were cut off.")
+
+    def _settle_lost_attempt(self) -> None:
+        """Record the end of an attempt whose runner was killed."""
+        attempts = self._state.attempts
+        if not attempts or attempts[-1].ended is not None:
+            return
+        lost = attempts[-1]
+        folder = self._folder.attempt(lost.started.attempt)
+        wait_until_gone(folder)
+        sealed = read_sealed(folder.answers, self._settings.output_limit_bytes - self._state.answer_bytes)
+        self._events.append(
+            AttemptEnded(
+                attempt=lost.started.attempt,
+                reason="lost",
+                exit_code=None,
+                wall_seconds=lost.elapsed_seconds,
+                sigterm_fired=False,
+                sigkill_fired=True,
+                stderr_tail="",
+                answer_bytes=len(sealed.data),
+                notes=(*sealed.notes, "The runner was killed during this attempt."),
+            )
+        )
+        self._note(f"Attempt {lost.started.attempt} was lost with its runner after {lost.elapsed_seconds:.1f} s.")
+
+    def _run_solver(self) -> None:
+        """Start another attempt where the solver has not ended and there is something left to do and to spend."""
+        state = self._state
+        if state.solver_is_done:
+            return
+        remaining_s = state.started.budget_seconds - state.wall_seconds
+        output_bytes = self._settings.output_limit_bytes - state.answer_bytes
+        answered = self._answered() if state.attempts else frozenset[str]()
+        open_problems = len(self._manifest.problems) - len(answered)
+        if state.attempts and (remaining_s < _SHORTEST_RESUMED_ATTEMPT_S or output_bytes <= 0 or not open_problems):
+            self._note(f"Nothing is left to run: {open_problems} problems without an answer, {remaining_s:.1f} s.")
+            return
+        plan = Plan(
+            number=len(state.attempts) + 1,
+            run=self._folder,
+            manifest_origin=Path(state.started.manifest_origin),
+            wall_s=remaining_s,
+            tokens=state.started.budget_tokens,
+            output_bytes=output_bytes,
+            pool_s=_pool_left(state, remaining_s),
+        )
+        self._events.append(AttemptStarted(attempt=plan.number, wall_seconds=remaining_s, problems=open_problems))
+        plan.folder.create(self._submission, self._manifest.for_solver(without=answered))
+        ended = self._attempt(plan)
+        self._events.append(ended)
+        self._display.solver_ended(ended)
+        self._log.write("marathon", f"attempt {ended.attempt} ended: {ended.reason}, exit code {ended.exit_code}")
+        if ended.reason == "interrupted":
+            self._compose()
+            raise KeyboardInterrupt
+
+    def _attempt(self, plan: Plan) -> AttemptEnded:
+        def started(event: SolverStarted) -> None:
+            self._events.append(event)
+            self._log.write("marathon", f"attempt {plan.number} runs; isolation: {event.isolation}")
+            for kind, why in event.refused.items():
+                self._log.write("marathon", f"isolation {kind} does not work here: {why}")
+
+        def heartbeat(elapsed_s: float) -> None:
+            self._events.append(Heartbeat(attempt=plan.number, elapsed_seconds=elapsed_s))
+
+        observer = Observer(started, heartbeat, self._display.glance, self._log)
+        with self._display.phase("solving", plan.wall_s):
+            return run_attempt(plan, self._settings, observer)
+
+    def _compose(self) -> SealedAnswers:
+        """Write the run's answers from those of its attempts."""
+        parts = [
+            read_sealed(self._folder.attempt(attempt.started.attempt).answers, self._settings.output_limit_bytes)
+            for attempt in self._state.attempts
+        ]
+        data = compose([part.data for part in parts])
+        write_whole(self._folder.answers, data)
+        return SealedAnswers(data)
+
+    def _answered(self) -> frozenset[str]:
+        """Return the problems that have an answer worth judging."""
+        read = read_answers(self._compose().data, self._manifest.ids)
+        return frozenset(
+            name
+            for name, answer in read.answers.items()
+            if answer.fault is None and answer.verdict in ("true", "false") and isinstance(answer.code, str)
+        )
+
+    def _conclude(self, *, judge: bool, final: bool) -> Summary:
+        """Compose the answers, judge them, write the summary, and mark the run as finished if nothing can follow."""
+        sealed = self._compose()
+        read = read_answers(sealed.data, self._manifest.ids)
+        finished = self._state.finished
+        scored, seconds = None, 0.0
+        if judge:
+            scored, seconds = self._judge(read)
+            seconds = finished.judging_seconds if finished is not None and finished.judged else seconds
+        summary = summarise(
+            manifest=self._manifest.name,
+            manifest_sha256=self._manifest.sha256,
+            problems=len(self._manifest.problems),
+            state=self._state,
+            scored=scored,
+            read=read,
+            sealed=sealed,
+            judging_seconds=seconds,
+        )
+        write_whole(self._folder.summary, summary.model_dump_json(indent=2).encode() + b"\n")
+        if final and (finished is None or finished.judged != judge):
+            self._events.append(RunFinished(judged=judge, judging_seconds=seconds))
+        self._display.result(summary, self._folder)
+        return summary
+
+    def _judge(self, read: ReadAnswers) -> tuple[list[Scored], float]:
+        last_sync = time.monotonic()
+
+        def record(key: VerdictKey, verdict: Verdict) -> None:
+            nonlocal last_sync
+            due = time.monotonic() - last_sync > _SYNC_INTERVAL_S
+            last_sync = time.monotonic() if due else last_sync
+            event = Judged(problem=key.problem, answer_sha256=key.answer_sha256, judge=key.judge, verdict=verdict)
+            self._events.append(event, sync=due)
+
+        bench = Bench(self._state.verdicts, record, self._display.judging, self._log)
+        try:
+            with self._display.phase("judging"):
+                return judge_answers(self._manifest.problems, read, bench)
+        finally:
+            self._events.sync()
+
+    def _note(self, text: str) -> None:
+        self._log.write("marathon", text)
+        self._display.note(text)
+
+
+def _pool_left(state: RunState, remaining_s: float) -> float | None:
+    """Return the time share of a built-in solver that earlier attempts have left."""
+    if state.started.pool_seconds is None:
+        return None
+    left = state.started.pool_seconds - state.wall_seconds
+    return min(max(left, _SMALLEST_RESUMED_POOL_S) if state.attempts else left, remaining_s)

@@ -1,0 +1,205 @@
+"""The result of a run as one document, `summary.json`."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ekiden_judge import STATUSES, ReadAnswers
+from ekiden_orchestrator.marathon.answers import SealedAnswers
+from ekiden_orchestrator.marathon.events import EndReason
+from ekiden_orchestrator.marathon.scoring import Scored, judge_name
+from ekiden_orchestrator.marathon.state import AttemptState, RunState
+from ekiden_orchestrator.marathon.versions import versions
+
+MAX_MESSAGE_CHARS = 1000
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ProblemResult(_Part):
+    """One problem of the manifest."""
+
+    id: str
+    status: str
+    verdict: str | None = Field(description="What the answer claims.")
+    message: str
+    error_code: str
+    checker: str | None
+    certificate: str | None
+    seconds: float
+
+
+class AttemptResult(_Part):
+    """One solver process."""
+
+    attempt: int
+    reason: EndReason | None = Field(description="How it ended; null while that is not known.")
+    isolation: str | None = Field(description="Strongest isolation that worked here.")
+    read_only: bool = Field(description="Whether everything but the attempt's own folder was read-only.")
+    refused_isolation: dict[str, str] = Field(description="Stronger kinds that did not work, with the reason.")
+    exit_code: int | None
+    wall_seconds: float
+    sigterm_fired: bool
+    sigkill_fired: bool
+    answer_bytes: int
+    notes: tuple[str, ...]
+
+
+class LineCounts(_Part):
+    """What became of the lines of the answers file."""
+
+    lines: int
+    replaced: int = Field(description="Answers that a later line of the same id replaced.")
+    unknown_ids: int
+    skipped: dict[str, int] = Field(description="Lines that are no answer, by reason.")
+    first_skipped: tuple[str, ...]
+
+
+class LabelCheck(_Part):
+    """How the accepted answers compare with the labels of the manifest."""
+
+    labelled: int
+    agreeing: int
+    contradicting: tuple[str, ...] = Field(description="Ids of accepted answers whose verdict is not the label.")
+
+
+class Summary(_Part):
+    """Everything that is known about a run; counts and verdicts are null when it was not judged."""
+
+    score: int | None
+    problems: int
+    attempted: int | None = Field(description="Problems with an answer, apart from harness errors.")
+    not_attempted: int | None
+    harness_errors: int | None = Field(description="Problems on whose answers the judge itself failed.")
+    by_status: dict[str, int]
+    by_error_code: dict[str, int]
+    labels: LabelCheck | None
+    wall_seconds: float | None
+    judging_seconds: float
+    budget_seconds: float | None
+    budget_tokens: int | None
+    budget_origin: str | None
+    exit_code: int | None
+    sigterm_fired: bool
+    sigkill_fired: bool
+    sigterm_reason: Literal["wall", "tokens", "output"] | None
+    tokens_used: int
+    tokens_exhausted: bool
+    stderr_tail: str
+    isolation: str | None
+    solver: str | None
+    solver_sha256: str | None
+    manifest: str
+    manifest_sha256: str
+    judge: str
+    versions: dict[str, str]
+    notes: tuple[str, ...] = Field(description="What was unusual about the answers file.")
+    ignored_lines: LineCounts | None
+    attempts: tuple[AttemptResult, ...]
+    per_problem: tuple[ProblemResult, ...]
+
+
+def summarise(
+    *,
+    manifest: str,
+    manifest_sha256: str,
+    problems: int,
+    state: RunState | None,
+    scored: Sequence[Scored] | None,
+    read: ReadAnswers | None,
+    sealed: SealedAnswers,
+    judging_seconds: float,
+) -> Summary:
+    """Compose the summary of a run, or of a foreign answers file where `state` is None."""
+    statuses = Counter(item.verdict.status for item in scored or ())
+    attempts = () if state is None else tuple(_attempt(attempt) for attempt in state.attempts)
+    started = None if state is None else state.started
+    ended = None if state is None or not state.attempts else state.attempts[-1].ended
+    reason = None if ended is None else ended.reason
+    return Summary(
+        score=None if scored is None else statuses["accepted"],
+        problems=problems,
+        attempted=None if scored is None else problems - statuses["not_attempted"] - statuses["harness_error"],
+        not_attempted=None if scored is None else statuses["not_attempted"],
+        harness_errors=None if scored is None else statuses["harness_error"],
+        by_status={status: statuses[status] for status in STATUSES if statuses[status]},
+        by_error_code=dict(Counter(item.verdict.error_code for item in scored or ())),
+        labels=_labels(scored or ()),
+        wall_seconds=None if state is None else round(state.wall_seconds, 3),
+        judging_seconds=round(judging_seconds, 3),
+        budget_seconds=None if started is None else started.budget_seconds,
+        budget_tokens=None if started is None else started.budget_tokens,
+        budget_origin=None if started is None else started.budget_origin,
+        exit_code=None if ended is None else ended.exit_code,
+        sigterm_fired=ended is not None and ended.sigterm_fired,
+        sigkill_fired=ended is not None and ended.sigkill_fired,
+        sigterm_reason=reason if reason in ("wall", "tokens", "output") else None,
+        tokens_used=0,
+        tokens_exhausted=False,
+        stderr_tail="" if ended is None else ended.stderr_tail,
+        isolation=attempts[-1].isolation if attempts else None,
+        solver=None if started is None else started.solver,
+        solver_sha256=None if started is None else started.solver_sha256,
+        manifest=manifest,
+        manifest_sha256=manifest_sha256,
+        judge=judge_name(),
+        versions=versions() if started is None else started.versions,
+        notes=(*(note for attempt in attempts for note in attempt.notes), *sealed.notes),
+        ignored_lines=None if read is None else _lines(read),
+        attempts=attempts,
+        per_problem=tuple(_problem(item) for item in scored or ()),
+    )
+
+
+def _attempt(state: AttemptState) -> AttemptResult:
+    running, ended = state.running, state.ended
+    return AttemptResult(
+        attempt=state.started.attempt,
+        reason=None if ended is None else ended.reason,
+        isolation=None if running is None else running.isolation,
+        read_only=running is not None and running.read_only,
+        refused_isolation={} if running is None else running.refused,
+        exit_code=None if ended is None else ended.exit_code,
+        wall_seconds=round(state.wall_seconds, 3),
+        sigterm_fired=ended is not None and ended.sigterm_fired,
+        sigkill_fired=ended is not None and ended.sigkill_fired,
+        answer_bytes=0 if ended is None else ended.answer_bytes,
+        notes=() if ended is None else ended.notes,
+    )
+
+
+def _problem(item: Scored) -> ProblemResult:
+    verdict = item.verdict
+    return ProblemResult(
+        id=item.problem.id,
+        status=verdict.status,
+        verdict=verdict.verdict,
+        message=verdict.message[:MAX_MESSAGE_CHARS],
+        error_code=verdict.error_code,
+        checker=verdict.checker,
+        certificate=verdict.certificate,
+        seconds=round(verdict.seconds, 6),
+    )
+
+
+def _labels(scored: Sequence[Scored]) -> LabelCheck | None:
+    labelled = [item for item in scored if item.problem.answer is not None]
+    if not labelled:
+        return None
+    accepted = [item for item in labelled if item.verdict.status == "accepted"]
+    wrong = tuple(item.problem.id for item in accepted if (item.verdict.verdict == "true") != item.problem.answer)
+    return LabelCheck(labelled=len(labelled), agreeing=len(accepted) - len(wrong), contradicting=wrong)
+
+
+def _lines(read: ReadAnswers) -> LineCounts:
+    return LineCounts(
+        lines=read.lines,
+        replaced=read.replaced,
+        unknown_ids=read.unknown_ids,
+        skipped={**read.skipped_by_reason},
+        first_skipped=tuple(f"line {line.line}: {line.message}" for line in read.skipped[:10]),
+    )
