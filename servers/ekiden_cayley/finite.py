@@ -61,7 +61,7 @@ def _derived(law: Law) -> list[tuple[str, Product]]:
 
 
 def _one_to_one(name: str, term: Term) -> tuple[bool, bool]:
-    """Tell whether x occurs in the term only inside `x ◇ y`, or only inside `y ◇ x`, for one variable y other than x."""
+    """Tell whether x occurs only inside `x ◇ y`, or only inside `y ◇ x`, for one variable y other than x."""
     total = sum(part == Variable(name) for part in subterms(term))
     left = right = False
     for other in variables(term):

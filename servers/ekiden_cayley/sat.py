@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Generator
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ekiden_cayley.clauses import Formula
-from ekiden_cayley.stop import Stop
 from ekiden_magma import CayleyTable, Law
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ekiden_cayley.stop import Stop
 
 CLAUSE_LIMIT = 3_000_000
 CONFLICTS_PER_STEP = 400
@@ -36,7 +39,7 @@ def find_model(law1: Law, law2: Law, order: int, stop: Stop, *, seed: int = 0) -
 
 
 class SatSearch:
-    """The search in one order, advanced by steps of a few hundredths of a second; learnt clauses are kept between steps."""
+    """The search in one order, advanced by steps of a few hundredths of a second; what was learnt is kept."""
 
     def __init__(self, law1: Law, law2: Law, order: int, *, seed: int = 0) -> None:
         self.order = order
@@ -53,7 +56,7 @@ class SatSearch:
             next(self._steps)
         except StopIteration as end:
             self.close()
-            return cast(SatResult, end.value)
+            return cast("SatResult", end.value)
         return None
 
     def close(self) -> None:
@@ -70,7 +73,7 @@ class SatSearch:
         formula = Formula(*self._laws, self.order)
         if formula.clauses > CLAUSE_LIMIT:
             return "too large"
-        self._solver = solver = cast(Any, Glucose4)()
+        self._solver = solver = cast("Any", Glucose4)()
         add = solver.add_clause
         for chunk in formula.chunks():
             for clause in chunk:
@@ -91,12 +94,12 @@ class SatSearch:
         """Let a seed other than 0 choose which values are tried first."""
         if self._seed:
             draw = random.Random(self._seed)
-            literals = cast(list[int], formula.cells().ravel().tolist())
+            literals = formula.cells().ravel().tolist()
             self._solver.set_phases([literal if draw.random() < 1 / self.order else -literal for literal in literals])
 
     def _read(self, formula: Formula) -> CayleyTable:
-        true = {literal for literal in cast(list[int], self._solver.get_model()) if literal > 0}
-        rows = cast(list[list[list[int]]], formula.cells().tolist())
+        true = {literal for literal in cast("list[int]", self._solver.get_model()) if literal > 0}
+        rows = cast("list[list[list[int]]]", formula.cells().tolist())
         return CayleyTable(
             tuple(tuple(next(k for k, literal in enumerate(cell) if literal in true) for cell in row) for row in rows)
         )
