@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
+
 VERSION = 1
 BATCH = 2048
 SAT_PASSES = ((4, 20), (5, 20), (6, 20), (4, 200), (5, 200), (7, 20), (6, 200), (8, 30), (7, 200))
@@ -211,6 +213,7 @@ def fill(pool: Pool, seed: int, scale: float) -> None:
     log.info("with their neighbours %d pairs", pool.separation.pairs)
 
 
+@app.command()
 def generate(
     *,
     out: Annotated[Path, typer.Option(help="The library file to write.")],
@@ -248,6 +251,4 @@ def generate(
 
 
 if __name__ == "__main__":
-    app = typer.Typer(pretty_exceptions_enable=False, add_completion=False)
-    app.command()(generate)
     app()

@@ -170,14 +170,13 @@ def checked_tables(tables: Tables) -> Tables:
     Raises:
         CayleyError: They are not of shape (m, n, n) with entries 0, ..., n - 1 for an n of 1 to 255.
     """
-    tables = np.ascontiguousarray(tables, dtype=np.uint8)
     if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or not 1 <= tables.shape[1] <= MAX_ORDER:
         raise CayleyError(f"Tables have the shape (m, n, n) with n from 1 to {MAX_ORDER}; these have {tables.shape!r}.")
-    if tables.size and int(tables.max()) >= tables.shape[1]:
-        raise CayleyError(
-            f"Tables of order {tables.shape[1]} hold 0..{tables.shape[1] - 1}; found {int(tables.max())!r}."
-        )
-    return tables
+    order = tables.shape[1]
+    if tables.size and not 0 <= tables.min() <= tables.max() < order:
+        wrong = tables.max() if tables.max() >= order else tables.min()
+        raise CayleyError(f"Tables of order {order} hold 0..{order - 1}; found {wrong.item()!r}.")
+    return np.ascontiguousarray(tables, dtype=np.uint8)
 
 
 def _processors() -> int:

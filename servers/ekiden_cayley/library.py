@@ -48,10 +48,19 @@ class LibraryTable:
         return len(self.table)
 
 
-@lru_cache(maxsize=1)
 def library_tables() -> tuple[LibraryTable, ...]:
     """Return the packaged magmas, the most useful first."""
-    return read_library(files("ekiden_cayley").joinpath("data/library.jsonl").read_text(encoding="utf-8"))[1]
+    return _packaged()[1]
+
+
+def library_header() -> dict[str, str | int]:
+    """Return how the packaged library was generated: script, version, seed, laws, and what it separates."""
+    return dict(_packaged()[0])
+
+
+@lru_cache(maxsize=1)
+def _packaged() -> tuple[dict[str, str | int], tuple[LibraryTable, ...]]:
+    return read_library(files("ekiden_cayley").joinpath("data/library.jsonl").read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)

@@ -244,6 +244,7 @@ def _write_rows(
         write_pairs(Refutations(start, unpacked(rows, laws)))
         if progress is not None:
             progress(ScanProgress("join", end, laws))
+        _refuse_if_cancelled(stop)
     return refuted, complete
 
 
