@@ -163,9 +163,9 @@ def separate_by_sat(pool: Pool, journal: Journal, passes: Iterable[tuple[int, in
     done: list[tuple[int, int]] = []
     for one_pass in passes:
         done.append(one_pass)
-        while any(_sat_pass(pool, journal, *earlier, deadline) for earlier in done):
-            if time.monotonic() > deadline:
-                return
+        while time.monotonic() <= deadline:
+            if not any(_sat_pass(pool, journal, *earlier, deadline) for earlier in done):
+                break
 
 
 def _sat_pass(pool: Pool, journal: Journal, order: int, steps: int, deadline: float) -> bool:
@@ -243,6 +243,9 @@ def generate(
         script="ekiden_cayley.generate_library",
         version=VERSION,
         seed=seed,
+        scale=str(scale),
+        sat_passes=passes,
+        ended_by_time_limit=time.monotonic() > deadline,
         laws=len(law_list),
         laws_sha256=hashlib.sha256(text.encode()).hexdigest(),
         separated_by_small_orders=pool.of_small_orders,
