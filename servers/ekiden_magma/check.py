@@ -27,7 +27,8 @@ def check(certificate: Certificate) -> None:
     """Check that a certificate shows what it claims. The work is bounded.
 
     Raises:
-        CertificateError: It does not, or it is too large to be checked; the message says where and why.
+        CertificateLimitError: It is too large to be checked.
+        CertificateError: It does not show what it claims; the message says where and why.
     """
     if isinstance(certificate, Refutation):
         _check_refutation(certificate)
@@ -50,13 +51,14 @@ def _check_refutation(refutation: Refutation) -> None:
             )
     try:
         left, right = model.evaluate(law2, assignment)
-        if left == right:
-            raise CertificateError(f"Law 2 holds under {shown(assignment)}: both sides are {shown(left)}.")
-        broken = model.counterexample(law1)
-    except CertificateError:
-        raise
     except MagmaError as error:
-        raise CertificateLimitError(f"The refutation cannot be checked: {error}") from error
+        raise CertificateError(f"The assignment does not fit the model: {error}") from error
+    if left == right:
+        raise CertificateError(f"Law 2 holds under {shown(assignment)}: both sides are {shown(left)}.")
+    try:
+        broken = model.counterexample(law1)
+    except MagmaError as error:
+        raise CertificateLimitError(f"Law 1 cannot be decided in the model: {error}") from error
     if broken is not None:
         left, right = model.evaluate(law1, broken)
         raise CertificateError(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ekiden_magma.certificate import Certificate, EquationalProof
+from ekiden_magma.certificate import Certificate, EquationalProof, to_json
 from ekiden_magma.lean_natural import natural_proof
 from ekiden_magma.lean_proof import equational_proof
 from ekiden_magma.natural import ResidueModel
@@ -55,7 +55,9 @@ def lean_answer(certificate: Certificate) -> str:
     if isinstance(certificate, EquationalProof):
         return f"import JudgeProblem\n\ndef submission : Goal := by\n{equational_proof(certificate)}"
     if isinstance(certificate.model, ResidueModel):
-        return f"import JudgeProblem\n\ndef submission : Goal := by\n{natural_proof(certificate, certificate.model)}"
+        comment = f"-- {to_json(certificate)}"
+        body = natural_proof(certificate, certificate.model)
+        return f"import JudgeProblem\n\n{comment}\ndef submission : Goal := by\n{body}"
     return finite_answer(certificate.model)
 
 
