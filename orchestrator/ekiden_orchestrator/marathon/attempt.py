@@ -16,7 +16,7 @@ from ekiden_orchestrator.marathon.answers import AnswersFile, AnswersTail
 from ekiden_orchestrator.marathon.environment import built_in_environment, confined_view, contract_environment
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import AttemptEnded, EndReason, SolverStarted
-from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder
+from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder, write_whole
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.streams import LineRing
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE
@@ -223,6 +223,7 @@ class _Attempt:
         if progress.failure is not None:
             raise SolverStartError(f"The solver could not be started: {progress.failure}.")
         sealed = self._answers.seal(self._plan.output_bytes)
+        write_whole(self._plan.folder.sealed, sealed.data)
         ended_by_itself = progress.exit_code is not None and not interrupted
         reason: EndReason = progress.watch.reason or ("exited" if ended_by_itself else "lost")
         return AttemptEnded(

@@ -16,7 +16,8 @@ HELPER = Path(__file__).parent / "contract" / "marathon_llm.py"
 class AttemptFolder:
     """The part of the file system that one solver process owns; all paths are absolute.
 
-    `guard` lies outside of it: a file that the warden keeps locked as long as anything of the attempt lives.
+    `guard` and `sealed` lie beside it: a file that the warden keeps locked as long as anything of the attempt lives,
+    and the answers that count, which nobody can change after the fact.
     """
 
     root: Path
@@ -60,6 +61,11 @@ class AttemptFolder:
     def guard(self) -> Path:
         """The file that stays locked while anything of this attempt lives."""
         return self.root.with_suffix(".guard")
+
+    @property
+    def sealed(self) -> Path:
+        """The answers as they were when everything of this attempt had ended."""
+        return self.root.with_suffix(".answers.jsonl")
 
     def create(self, submission: Submission, manifest: bytes) -> None:
         """Make the folder with everything but the answers file."""

@@ -85,6 +85,8 @@ class Run:
         folder = self._folder.attempt(lost.started.attempt)
         wait_until_gone(folder)
         sealed = read_sealed(folder.answers, self._settings.output_limit_bytes - self._state.answer_bytes)
+        folder.root.parent.mkdir(exist_ok=True)
+        write_whole(folder.sealed, sealed.data)
         self._events.append(
             AttemptEnded(
                 attempt=lost.started.attempt,
@@ -148,7 +150,7 @@ class Run:
     def _compose(self) -> SealedAnswers:
         """Write the run's answers from those of its attempts."""
         parts = [
-            read_sealed(self._folder.attempt(attempt.started.attempt).answers, self._settings.output_limit_bytes)
+            read_sealed(self._folder.attempt(attempt.started.attempt).sealed, self._settings.output_limit_bytes)
             for attempt in self._state.attempts
         ]
         data = compose([part.data for part in parts])

@@ -1,0 +1,106 @@
+"""A place to run small solvers in, under short limits."""
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ekiden_config import MarathonSettings
+from ekiden_orchestrator.marathon.display import Display
+from ekiden_orchestrator.marathon.run import Request, start_run
+from ekiden_orchestrator.marathon.summary import Summary
+from rich.console import Console
+
+SOLVERS = Path(__file__).parent / "data" / "solvers"
+PROBLEMS = Path(__file__).parent / "data" / "problems"
+
+
+@dataclass
+class Bed:
+    """A place to run solvers in, with short limits."""
+
+    root: Path
+    settings: MarathonSettings
+    output: io.StringIO
+
+    @property
+    def run_folder(self) -> Path:
+        return self.root / "run"
+
+    @property
+    def display(self) -> Display:
+        return Display(Console(file=self.output, width=120))
+
+    @property
+    def printed(self) -> str:
+        return self.output.getvalue()
+
+    def solver(self, source: str) -> str:
+        """Write a solver folder; the source finds `manifest`, `output`, `scratch` and `answer` ready."""
+        folder = self.root / "somebody"
+        folder.mkdir()
+        (folder / "solver.py").write_text(PRELUDE + source, encoding="utf-8")
+        return str(folder)
+
+    def manifest(self, *numbers: int) -> str:
+        """Write a manifest of problems of `normal.jsonl`, by number."""
+        lines = (PROBLEMS / "normal.jsonl").read_text(encoding="utf-8").splitlines()
+        path = self.root / "chosen.jsonl"
+        path.write_text("".join(lines[number - 1] + "\n" for number in numbers), encoding="utf-8")
+        return str(path)
+
+    def run(self, solver: str, *, manifest: str | None = None, seconds: float = 30, score: bool = True) -> Summary:
+        request = Request(
+            solver=solver,
+            manifest=manifest or self.manifest(1, 2, 3, 4, 5),
+            budget_seconds=seconds,
+            output_dir=self.run_folder,
+        )
+        return start_run(request, self.settings, self.display, score=score)
+
+    def change(self, **settings: object) -> None:
+        self.settings = MarathonSettings.model_validate({**self.settings.model_dump(), **settings})
+
+    def scratch_report(self, attempt: int = 1) -> dict[str, object]:
+        return json.loads((self.run_folder / "attempts" / str(attempt) / "scratch" / "report.json").read_text("utf-8"))
+
+
+PRELUDE = """\
+import json, os, signal, sys, time
+manifest = os.environ["JUDGE_MARATHON_MANIFEST"]
+output = os.environ["JUDGE_MARATHON_OUTPUT"]
+scratch = os.environ["JUDGE_MARATHON_SCRATCH_DIR"]
+ids = [json.loads(line)["id"] for line in open(manifest, encoding="utf-8")]
+def write(text):
+    with open(output, "a", encoding="utf-8") as file:
+        file.write(text + "\\n")
+def answer(id, verdict="maybe", code="x"):
+    write(json.dumps({"id": id, "verdict": verdict, "code": code}))
+REFUTATION = '''import JudgeProblem
+import JudgeDecide.DecideBang
+import JudgeFinOp.MemoFinOp
+open MemoFinOp
+
+def submission : Goal := by
+  let m : Magma (Fin 2) := { op := finOpTable "%s" }
+  refine ⟨Fin 2, m, ?_⟩
+  decideFin!
+'''
+def report(**fields):
+    with open(os.path.join(scratch, "report.json"), "w", encoding="utf-8") as file:
+        json.dump(fields, file)
+"""
+
+
+def processes_of(path: Path) -> list[int]:
+    """Find the processes whose command line or environment names a path."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if str(path).encode() in text:
+                found.append(int(entry.name))
+    return found
