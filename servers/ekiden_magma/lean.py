@@ -37,9 +37,8 @@ _NUMBER = """\
 import JudgeProblem
 
 def submission : Goal := by
-  refine ⟨Fin {order}, ⟨fun i j => ⟨Nat.mod (Nat.land (Nat.shiftRight {code}
-    (Nat.mul {bits} (Nat.add (Nat.mul i.val {order}) j.val))) {mask}) {order},
-    Nat.mod_lt _ (Nat.zero_lt_succ {last})⟩⟩, ?_⟩
+  refine ⟨Fin {order}, ⟨fun i j => ⟨Nat.mod (Nat.div {code}
+    (Nat.pow {order} (Nat.add (Nat.mul {order} i.val) j.val))) {order}, Nat.mod_lt _ (Nat.succ_pos _)⟩⟩, ?_⟩
   decide +kernel
 """
 
@@ -64,12 +63,13 @@ def lean_answer(certificate: Certificate) -> str:
 def finite_answer(table: CayleyTable) -> str:
     """Print a Cayley table as an answer to any question that it refutes.
 
-    Digits cannot express a table of order above 10: it is printed as one number, with a fixed number of bits a cell.
+    Digits cannot express a table of order above 10: its cells are printed as the digits of one number in base n.
     """
     order = table.order
     if order <= MAX_DIGIT_ORDER:
         return _FINITE.format(order=order, table=table.to_json())
-    bits = (order - 1).bit_length()
-    cells = [value for row in table.rows for value in row]
-    code = sum(value << (bits * place) for place, value in enumerate(cells))
-    return _NUMBER.format(order=order, code=hex(code), bits=bits, mask=2**bits - 1, last=order - 1)
+    code = 0
+    for row in reversed(table.rows):
+        for value in reversed(row):
+            code = code * order + value
+    return _NUMBER.format(order=order, code=hex(code))

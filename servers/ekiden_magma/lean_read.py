@@ -37,7 +37,7 @@ MAX_PRODUCTS = 2_000_000
 _TABLE_MODULE = "JudgeFinOp.MemoFinOp"
 _IMPORTS = {"JudgeProblem", "JudgeDecide.DecideBang", _TABLE_MODULE}
 _MODEL = re.compile(r"import JudgeProblem\n\n-- (\{.*\})\n")
-_NUMBER = re.compile(r"refine ⟨Fin ([1-9][0-9]{1,2}), .*\(Nat\.shiftRight 0x([0-9a-f]+)\n")
+_NUMBER = re.compile(r"refine ⟨Fin ([1-9][0-9]{1,2}), .*\(Nat\.div 0x([0-9a-f]+)\n")
 
 
 def read_answer(code: str, law1: Law, law2: Law, verdict: Literal["true", "false"]) -> Certificate | None:
@@ -91,11 +91,12 @@ def _printed_number(code: str) -> CayleyTable | None:
     match = _NUMBER.search(code)
     if match is None or (order := int(match[1])) > MAX_READ_ORDER:
         return None
-    bits = (order - 1).bit_length()
-    if len(match[2]) * 4 > order * order * bits + 4:
+    if len(match[2]) * 4 > order * order * order.bit_length() + 4:
         return None
-    number = int(match[2], 16)
-    cells = [number >> (bits * place) & (2**bits - 1) for place in range(order * order)]
+    number, cells = int(match[2], 16), list[int]()
+    for _ in range(order * order):
+        number, value = divmod(number, order)
+        cells.append(value)
     table = CayleyTable.from_flat(cells)
     return table if finite_answer(table) == code else None
 
