@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ekiden_magma.law import Law
     from ekiden_magma.natural import AffineRule, Progression, ResidueModel
 
-MAX_LEAN_CELLS = 250
+MAX_LEAN_CELLS = 1000
 
 
 def natural_proof(refutation: Refutation, model: ResidueModel) -> str:
