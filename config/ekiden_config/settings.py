@@ -54,16 +54,20 @@ class _Layer:
     values: Tree
     prefix: str = ""
 
-    def name_of(self, path: Sequence[str]) -> str | None:
-        """Return how this source spells a key, or `None` when it does not set it."""
+    def sets(self, path: Sequence[str]) -> bool:
+        """Tell whether this source sets a key."""
         value: object = self.values
         for part in path:
             if not isinstance(value, Mapping) or part not in value:
-                return None
+                return False
             value = cast("Mapping[str, object]", value)[part]
-        if self.prefix:
-            return self.prefix + SEPARATOR.join(path[:2]).upper() + "".join(f".{part}" for part in path[2:])
-        return ".".join(path)
+        return True
+
+    def name_of(self, path: Sequence[str]) -> str:
+        """Return how this source spells a key."""
+        if not self.prefix:
+            return ".".join(path)
+        return ".".join((self.prefix + SEPARATOR.join(path[:2]).upper(), *path[2:]))
 
 
 def load_settings(
@@ -114,9 +118,9 @@ def _defaults() -> Tree:
 
 def _file_layer(file: Path, *, required: bool) -> _Layer:
     if not required and not file.is_file():
-        return _Layer(str(file), {})
+        return _Layer(repr(str(file)), {})
     try:
-        return _Layer(str(file), tomllib.loads(file.read_text(encoding="utf-8")))
+        return _Layer(repr(str(file)), tomllib.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ConfigError(f"Cannot read the settings file {str(file)!r}: {reason}.") from error
@@ -146,15 +150,17 @@ def _merged(below: Tree, above: Mapping[str, object]) -> Tree:
 def _explanation(error: ErrorDetails, layers: Sequence[_Layer]) -> str:
     """Turn the first validation error into a sentence naming source, key and value."""
     path = [str(part) for part in error["loc"]]
-    named = ((layer.source, name) for layer in reversed(layers) if (name := layer.name_of(path)))
-    source, name = next(named, ("the settings", ".".join(path)))
+    layer = next((layer for layer in reversed(layers) if layer.sets(path)), layers[0])
+    name = layer.name_of(path)
     if error["type"] == "extra_forbidden":
         known = _known_keys(path)
         near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(map(repr, known))}."
-        return f"Unknown setting {name!r} in {source}: {hint}"
-    value = "a secret" if name.lower().endswith("token") else repr(error["input"])
-    return f"Setting {name!r} in {source} is {value}: {error['msg']}."
+        listed = ", ".join(repr(layer.name_of([*path[:-1], key])) for key in near or known)
+        return f"Unknown setting {name!r} in {layer.source}: {'did you mean' if near else 'there is'} {listed}" + (
+            "?" if near else "."
+        )
+    value = "a secret" if path[-1] == "token" else repr(error["input"])
+    return f"Setting {name!r} in {layer.source} is {value}: {error['msg']}."
 
 
 def _known_keys(path: Sequence[str]) -> list[str]:

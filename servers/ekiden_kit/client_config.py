@@ -17,6 +17,7 @@ from ekiden_kit.table import TOKEN_VARIABLE, ServerEntry
 ClientName = Literal["codex", "claude", "vscode"]
 Table = dict[str, Any]
 
+_REACH = {"type", "command", "args", "url", "bearer_token_env_var", "headers"}
 _SECTION = {"codex": "mcp_servers", "claude": "mcpServers", "vscode": "servers"}
 
 
@@ -44,7 +45,7 @@ def merged(client: ClientName, existing: str, served: Iterable[ServerEntry], lau
     Args:
         client: The host.
         existing: The text of the file as it is; empty when there is none.
-        served: The servers to put in; entries of the same name are replaced.
+        served: The servers to put in; of entries with the same name, the rendered keys are replaced.
         launch: How the host reaches them.
         settings: Timeouts and disabled tools.
 
@@ -142,8 +143,7 @@ def _merged_toml(existing: str, section: str, rendered: Mapping[str, Table]) -> 
     servers = document[section]
     if not isinstance(servers, dict):
         raise KitError(f"The file to merge into has {section!r} that is not a table.")
-    for name, entry in rendered.items():
-        cast("Table", servers)[name] = entry
+    _put(cast("Table", servers), rendered)
     return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]  # its parameters are partly untyped
 
 
@@ -155,8 +155,20 @@ def _merged_json(existing: str, section: str, rendered: Mapping[str, Table]) -> 
     if not isinstance(document, dict) or not isinstance(cast("Table", document).get(section, {}), dict):
         raise KitError(f"The file to merge into must be a JSON object whose {section!r} is an object.")
     whole = cast("Table", document)
-    whole[section] = {**cast("Table", whole.get(section, {})), **rendered}
+    _put(whole.setdefault(section, {}), rendered)
     return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _put(servers: Table, rendered: Mapping[str, Table]) -> None:
+    """Put entries in; what the user added to one of them stays, unless it says how to reach the server."""
+    for name, entry in rendered.items():
+        old: object = servers.get(name)
+        if not isinstance(old, dict):
+            servers[name] = entry
+            continue
+        for key in _REACH - entry.keys():
+            cast("Table", old).pop(key, None)
+        cast("Table", old).update(entry)
 
 
 def _umask() -> int:

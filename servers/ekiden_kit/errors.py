@@ -16,6 +16,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     import difflib
 
     known = tuple(known)
-    if near := difflib.get_close_matches(word, known, n=3, cutoff=0.6):
+    if near := difflib.get_close_matches(word, known, n=2, cutoff=0.7):
         return f"did you mean {' or '.join(map(repr, near))}?"
     return f"there is {', '.join(map(repr, known))}." if known else "there is none."

@@ -52,39 +52,40 @@ def serve_http(definitions: Sequence[ServerDefinition], settings: "Settings") ->
         The exit status.
 
     Raises:
-        KitError: If the address cannot be bound.
+        KitError: If the address may not be served or cannot be bound.
     """
-    listening = _bound(settings.http.host, settings.http.port)
-    given = settings.http.token
-    token = given.get_secret_value() if given else made_up_token()
-    host, port = listening.getsockname()[:2]
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    names = ", ".join(definition.name for definition in definitions)
-    sys.stderr.write(f"Serving {names} at {address}/mcp; each alone at {address}/NAME/mcp\n")
-    if given is None:
-        sys.stderr.write(f"Bearer token, made up because {TOKEN_VARIABLE} is not set: {token}\n")
-    sys.stderr.flush()
-    status = anyio.run(_serve, definitions, settings, token, listening)
+    expected_hosts(settings.http.host, settings.http.allowed_hosts)
+    with _listening(settings.http.host, settings.http.port) as sockets:
+        status = anyio.run(_serve, definitions, settings, sockets)
     stop_descendants()
     return status
 
 
-async def _serve(
-    definitions: Sequence[ServerDefinition], settings: "Settings", token: str, listening: socket.socket
-) -> int:
+async def _serve(definitions: Sequence[ServerDefinition], settings: "Settings", sockets: list[socket.socket]) -> int:
+    given = settings.http.token
+    token = given.get_secret_value() if given else made_up_token()
     status = 0
-    async with anyio.create_task_group() as tasks:
-        async with running_app(definitions, settings, token) as app:
-            web = _Web(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1))
-            tasks.start_soon(web.serve, [listening])
-            with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-                async for number in signals:
-                    status = 128 + number
-                    leave_soon(status)
-                    break
-        # The sessions have ended with the application, and with them every open stream.
-        web.should_exit = True
+    async with AsyncExitStack() as ending:
+        app = await ending.enter_async_context(running_app(definitions, settings, token))
+        web = _Web(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=1))
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(web.serve, sockets)
+                _announce(definitions, sockets[0], made_up=None if given else token)
+                status = 128 + await anext(aiter(signals))
+                leave_soon(status)
+                web.should_exit = True
     return status
+
+
+def _announce(definitions: Sequence[ServerDefinition], listening: socket.socket, *, made_up: str | None) -> None:
+    host, port = listening.getsockname()[:2]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    names = ", ".join(definition.name for definition in definitions)
+    sys.stderr.write(f"Serving {names} at {address}/mcp; each alone at {address}/NAME/mcp\n")
+    if made_up is not None:
+        sys.stderr.write(f"Bearer token, made up because {TOKEN_VARIABLE} is not set: {made_up}\n")
+    sys.stderr.flush()
 
 
 class _Web(uvicorn.Server):
@@ -95,16 +96,15 @@ class _Web(uvicorn.Server):
         yield
 
 
-def _bound(host: str, port: int) -> socket.socket:
+@contextmanager
+def _listening(host: str, port: int) -> Generator[list[socket.socket], None, None]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        reason = error.strerror or type(error).__name__
-        raise KitError(
-            f"Cannot listen on {host}:{port}: {reason}. Choose another port with --port; 0 is any."
-        ) from error
-    return listening
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+            listening.listen()  # before the address is announced, so that nobody who reads it is turned away
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise KitError(f"Cannot listen on {host}:{port}: {reason}. Try another --port; 0 is any.") from error
+        yield [listening]

@@ -1,10 +1,13 @@
-"""Serves the tally server over the standard streams, with the front desk in front: `tally_main.py [LISTING]`."""
+"""Serves the tally server: `tally_main.py LISTING` over the standard streams, `tally_main.py --http` over HTTP.
+
+LISTING is the file of a rendered listing for the front desk, or '-' for none.
+"""
 
 import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from ekiden_kit.desk import Listing
 from ekiden_kit.front_desk import serve
@@ -12,6 +15,17 @@ from ekiden_kit.table import ServerEntry
 
 TALLY = ServerEntry(name="tally", definition="servers.kit.tally:SERVER", summary="Counts and adds.")
 
+
+def main(source: str) -> int:
+    if source == "--http":
+        from ekiden_config import load_settings
+        from ekiden_kit.http import serve_http
+
+        return serve_http([TALLY.load()], load_settings({"http": {"port": 0}}))
+    if source == "-":
+        return serve([TALLY], lambda: None)
+    return serve([TALLY], lambda: Listing(**json.loads(Path(source).read_text(encoding="utf-8"))))
+
+
 if __name__ == "__main__":
-    rendered = Path(sys.argv[1]).read_text(encoding="utf-8") if len(sys.argv) > 1 else "null"
-    sys.exit(serve([TALLY], lambda: Listing(**json.loads(rendered)) if rendered != "null" else None))
+    sys.exit(main(sys.argv[1]))

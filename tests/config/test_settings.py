@@ -1,0 +1,158 @@
+"""The order in which settings are read, and what is said of wrong ones."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from ekiden_config import ConfigError, ServerSettings, Settings, default_settings, load_settings
+from ekiden_config.places import is_set, project_file
+
+
+@pytest.fixture(autouse=True)
+def bare_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.startswith(("EKIDEN_", "LEANMARATHON_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "xdg"))
+    (tmp_path / "xdg" / "ekiden").mkdir(parents=True)
+    (tmp_path / "work" / "inner").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "work" / "inner")
+
+
+@pytest.fixture
+def user_file(tmp_path: Path) -> Path:
+    return tmp_path / "xdg" / "ekiden" / "config.toml"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return tmp_path / "work" / "ekiden.toml"
+
+
+def test_without_anything_else_the_packaged_defaults_hold() -> None:
+    assert load_settings() == default_settings()
+
+
+def test_each_source_wins_over_those_before_it(user_file: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    user_file.write_text("cayley.seed = 1\ncayley.max_order = 5\n")
+    seeds.append(load_settings().cayley.seed)
+    project.write_text("[cayley]\nseed = 2\n")
+    seeds.append(load_settings().cayley.seed)
+    monkeypatch.setenv("LEANMARATHON_CAYLEY_SEED", "3")
+    seeds.append(load_settings().cayley.seed)
+    monkeypatch.setenv("EKIDEN_CAYLEY_SEED", "4")
+    seeds.append(load_settings().cayley.seed)
+    settings = load_settings({"cayley": {"seed": 5, "time_limit_s": None}})
+    assert [*seeds, settings.cayley.seed] == [1, 2, 3, 4, 5]
+    assert settings.cayley.max_order == 5
+    assert settings.cayley.time_limit_s == default_settings().cayley.time_limit_s
+
+
+def test_the_nearest_project_file_upwards_is_read_unless_another_is_named(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert project_file() is None
+    (tmp_path / "ekiden.toml").touch()
+    project.touch()
+    assert project_file() == project
+    monkeypatch.setenv("LEANMARATHON_CONFIG", "old.toml")
+    assert project_file() == Path("old.toml")
+    monkeypatch.setenv("EKIDEN_CONFIG", "named.toml")
+    assert project_file() == Path("named.toml")
+
+
+def test_servers_are_configured_by_name(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write_text('[servers.cayley]\ntool_timeout_s = 5\ndescriptions.cayley_check = "Checks."\n')
+    monkeypatch.setenv("EKIDEN_SERVERS_CAYLEY", '{"disabled_tools": ["cayley_refute"]}')
+    assert load_settings().servers == {
+        "cayley": ServerSettings(
+            disabled_tools=("cayley_refute",), descriptions={"cayley_check": "Checks."}, tool_timeout_s=5
+        )
+    }
+
+
+def test_the_token_is_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EKIDEN_HTTP_TOKEN", "open sesame")
+    settings = load_settings()
+    assert settings.http.token is not None
+    assert settings.http.token.get_secret_value() == "open sesame"
+    assert "open sesame" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cayley.sed = 1", "Unknown setting 'cayley.sed' in FILE: did you mean 'cayley.seed'?"),
+        ("[caley]", "Unknown setting 'caley' in FILE: did you mean 'cayley'?"),
+        ("cayley.seed = -1", "Setting 'cayley.seed' in FILE is -1: Input should be greater than or equal to 0."),
+        ("servers = 3", "Setting 'servers' in FILE is 3: Input should be a valid dictionary."),
+        ("servers.x.tool_timeout_s = 0", "Setting 'servers.x.tool_timeout_s' in FILE is 0: Input should be "
+         "greater than 0."),
+        ("servers.x.tool_timeout = 1", "Unknown setting 'servers.x.tool_timeout' in FILE: did you mean "
+         "'servers.x.tool_timeout_s'?"),
+        ("http.token = 7", "Setting 'http.token' in FILE is a secret: Input should be a valid string."),
+    ],
+)  # fmt: skip
+def test_a_wrong_setting_is_told_with_its_file_key_and_value(project: Path, text: str, message: str) -> None:
+    project.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings()
+    assert str(caught.value).replace(repr(str(project)), "FILE") == message
+
+
+def test_a_wrong_variable_is_told_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EKIDEN_CAYLEY_SEEED", "1")
+    with pytest.raises(ConfigError) as caught:
+        load_settings()
+    assert (
+        str(caught.value) == "Unknown setting 'EKIDEN_CAYLEY_SEEED' in the environment: did you mean "
+        "'EKIDEN_CAYLEY_SEED'?"
+    )
+
+
+def test_a_variable_that_must_hold_json_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EKIDEN_HTTP_ALLOWED_HOSTS", "not json")
+    with pytest.raises(ConfigError, match="A variable EKIDEN_\\* of the environment does not hold JSON"):
+        load_settings()
+
+
+@pytest.mark.parametrize("content", [b"a = ", b"\xff"])
+def test_a_file_that_is_not_toml_is_told(project: Path, content: bytes) -> None:
+    project.write_bytes(content)
+    with pytest.raises(ConfigError, match="is not TOML"):
+        load_settings()
+
+
+def test_a_named_file_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EKIDEN_CONFIG", "nowhere.toml")
+    with pytest.raises(ConfigError, match=r"Cannot read the settings file 'nowhere\.toml': No such file"):
+        load_settings()
+
+
+def test_a_glance_tells_whether_a_section_is_set(
+    user_file: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write_text("cayley.seed = 1\n")
+    assert not is_set("servers")
+    assert is_set("cayley")
+    user_file.write_text("[servers.cayley]\n")
+    assert is_set("servers")
+    user_file.unlink()
+    monkeypatch.setenv("LEANMARATHON_SERVERS_JUDGE", "{}")
+    assert is_set("servers")
+
+
+def test_a_file_that_cannot_be_read_counts_as_setting_everything(project: Path) -> None:
+    project.write_text("a = ")
+    assert is_set("servers")
+
+
+@given(st.dictionaries(st.text(), st.dictionaries(st.text(), st.integers(), min_size=1), min_size=1))
+def test_unknown_explicit_arguments_are_refused_in_words(overrides: dict[str, dict[str, int]]) -> None:
+    assume(not overrides.keys() & Settings.model_fields.keys())
+    with pytest.raises(ConfigError, match="in the arguments"):
+        load_settings(overrides)
