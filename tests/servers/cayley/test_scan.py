@@ -144,7 +144,7 @@ def test_a_cancelled_scan_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_full_scan_refutes_what_is_promised_and_a_sample_survives_brute_force(tmp_path: Path) -> None:
     some = read_laws(EQUATIONS)
     report = scan(some, tmp_path)
