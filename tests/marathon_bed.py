@@ -5,11 +5,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+
 from ekiden_config import MarathonSettings
 from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.run import Request, start_run
 from ekiden_orchestrator.marathon.summary import Summary
-from rich.console import Console
 
 SOLVERS = Path(__file__).parent / "data" / "solvers"
 PROBLEMS = Path(__file__).parent / "data" / "problems"

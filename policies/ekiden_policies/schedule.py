@@ -1,11 +1,11 @@
 """How search time is shared over a batch of problems."""
 
-from dataclasses import dataclass
-
 FLOOR_S = 5.0
 SMALL_BATCH_S_PER_PROBLEM = 0.25
 SMALL_BATCH_CEILING_S = 40.0
 S_PER_PROBLEM = 0.04
+TAIL_SHARE = 0.1
+MAX_TAIL_S = 5.0
 
 
 def time_pool(problems: int, *, budget_s: float, problem_s: float | None = None) -> float:
@@ -20,26 +20,10 @@ def time_pool(problems: int, *, budget_s: float, problem_s: float | None = None)
     return min(max(FLOOR_S, small, S_PER_PROBLEM * problems), budget_s)
 
 
-@dataclass(frozen=True, slots=True)
-class Slices:
-    """Rising time slices: every open problem gets one slice a round, each round's slice is longer than the last.
+def search_limit_s(pool_s: float, *, budget_s: float, elapsed_s: float) -> float:
+    """Return the seconds of search that are left to a solver, keeping a tail margin before its deadline.
 
-    Attributes:
-        first_s: The slice of the first round.
-        growth: How much longer each round's slice is.
+    The margin is a tenth of the budget, but no more than `MAX_TAIL_S`: time to write the last answer and to end.
     """
-
-    first_s: float = 0.02
-    growth: float = 2.0
-
-    def slice_s(self, round_number: int, *, remaining_s: float, open_problems: int) -> float:
-        """Return the slice of a round, 0-based, when so much time is left for so many problems.
-
-        A slice is never longer than an equal share of what is left, but at least the first slice: a share too thin to
-        search in is better given whole to the problems that come first.
-        """
-        if remaining_s <= 0 or open_problems <= 0:
-            return 0.0
-        wanted = self.first_s * self.growth**round_number
-        share = max(remaining_s / open_problems, self.first_s)
-        return min(wanted, share, remaining_s)
+    deadline_s = budget_s - min(TAIL_SHARE * budget_s, MAX_TAIL_S)
+    return max(0.0, min(pool_s, deadline_s) - elapsed_s)

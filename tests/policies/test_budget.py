@@ -3,15 +3,14 @@
 import math
 
 import pytest
-from ekiden_policies.budget import BudgetError, MarathonBudget, marathon_budget
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ekiden_policies.budget import BudgetError, MarathonBudget, marathon_budget
+
 
 def budget(seconds: float | None = None, tokens: int = 0, ratio: float = 0.5, problems: int = 100) -> MarathonBudget:
-    return marathon_budget(
-        problems, seconds=seconds, tokens=tokens, compression_ratio=ratio, seconds_per_problem=600.0
-    )
+    return marathon_budget(problems, seconds=seconds, tokens=tokens, compression_ratio=ratio, seconds_per_problem=600.0)
 
 
 def test_half_the_reference_time_is_the_default() -> None:

@@ -1,9 +1,10 @@
 """How search time is shared over a batch."""
 
 import pytest
-from ekiden_policies.schedule import Slices, time_pool
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ekiden_policies.schedule import search_limit_s, time_pool
 
 
 @pytest.mark.parametrize(
@@ -24,21 +25,16 @@ def test_the_pool_never_shrinks_with_the_batch(problems: int, budget_s: float) -
     assert time_pool(problems, budget_s=budget_s) <= time_pool(problems + 1, budget_s=budget_s) <= budget_s
 
 
-@given(st.integers(0, 30), st.floats(0, 100), st.integers(0, 1000))
-def test_a_slice_is_never_more_than_what_is_left(round_number: int, remaining_s: float, open_problems: int) -> None:
-    slice_s = Slices().slice_s(round_number, remaining_s=remaining_s, open_problems=open_problems)
-    assert 0 <= slice_s <= remaining_s
+@given(st.floats(0, 1000), st.floats(0.1, 1000), st.floats(0, 1000))
+def test_a_search_ends_before_the_deadline_and_within_the_pool(
+    pool_s: float, budget_s: float, elapsed_s: float
+) -> None:
+    limit_s = search_limit_s(pool_s, budget_s=budget_s, elapsed_s=elapsed_s)
+    assert 0 <= limit_s <= pool_s
+    assert limit_s == 0 or elapsed_s + limit_s <= budget_s
 
 
-@given(st.integers(0, 10), st.integers(1, 100))
-def test_slices_rise_from_round_to_round(round_number: int, open_problems: int) -> None:
-    plenty = 1e9
-    slices = Slices()
-    first = slices.slice_s(round_number, remaining_s=plenty, open_problems=open_problems)
-    second = slices.slice_s(round_number + 1, remaining_s=plenty, open_problems=open_problems)
-    assert second == pytest.approx(first * slices.growth)
-
-
-def test_nothing_is_left_when_the_pool_is_spent_or_every_problem_is_done() -> None:
-    assert Slices().slice_s(0, remaining_s=0.0, open_problems=3) == 0.0
-    assert Slices().slice_s(0, remaining_s=3.0, open_problems=0) == 0.0
+def test_the_tail_margin_is_a_tenth_of_the_budget_up_to_five_seconds() -> None:
+    assert search_limit_s(1e9, budget_s=10.0, elapsed_s=0.0) == 9.0
+    assert search_limit_s(1e9, budget_s=1000.0, elapsed_s=100.0) == 895.0
+    assert search_limit_s(20.0, budget_s=1000.0, elapsed_s=5.0) == 15.0

@@ -1,8 +1,9 @@
 """When a solver is told to end, and when it is made to."""
 
-from ekiden_policies.watchdog import Decision, Limits, Reading, Watch, decide, next_deadline_s, tripped
 from hypothesis import given
 from hypothesis import strategies as st
+
+from ekiden_policies.watchdog import Decision, Limits, Reading, Watch, decide, next_deadline_s, tripped
 
 LIMITS = Limits(wall_s=10.0, tokens=100, output_bytes=1000, grace_s=5.0)
 
@@ -13,9 +14,7 @@ limits = st.builds(
     output_bytes=st.integers(0, 100),
     grace_s=st.floats(0, 10),
 )
-readings = st.builds(
-    Reading, elapsed_s=st.floats(0, 200), tokens=st.integers(0, 200), output_bytes=st.integers(0, 200)
-)
+readings = st.builds(Reading, elapsed_s=st.floats(0, 200), tokens=st.integers(0, 200), output_bytes=st.integers(0, 200))
 
 
 def test_limits_are_checked_in_the_order_wall_tokens_output() -> None:

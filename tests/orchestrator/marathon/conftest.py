@@ -4,6 +4,7 @@ import io
 from pathlib import Path
 
 import pytest
+
 from ekiden_config import load_settings
 from marathon_bed import Bed
 

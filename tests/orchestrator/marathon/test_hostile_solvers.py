@@ -1,11 +1,12 @@
 """Solvers that attack the run: their answers file, their neighbours, their keepers."""
 
 import json
-import os
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
+
 from marathon_bed import SOLVERS, Bed, processes_of
 
 KINDS = ["auto", "namespaces", "subreaper"]
@@ -110,7 +111,9 @@ def test_a_solver_gets_only_the_contract_in_its_environment(spied: tuple[Bed, di
     contract |= {"JUDGE_MARATHON_BUDGET_SECONDS", "JUDGE_MARATHON_BUDGET_TOKENS"}
     names = spied[1]["environment"]
     assert isinstance(names, list)
-    assert contract <= set(names) <= passed | contract | {"LC_CTYPE"}  # LC_CTYPE: Python's own locale coercion
+    assert (
+        contract <= set(cast("list[str]", names)) <= passed | contract | {"LC_CTYPE"}
+    )  # LC_CTYPE: Python's own locale coercion
 
 
 def test_a_solver_sees_every_key_of_a_problem_but_the_label(spied: tuple[Bed, dict[str, object]]) -> None:
@@ -126,7 +129,7 @@ def test_a_confined_solver_finds_no_keys_labels_or_neighbours(spied: tuple[Bed, 
     assert report["labels"] is False
     assert report["label_files"] == []
     assert not (bed.run_folder / "left-behind-by-spy").exists()
-    assert report["parent_listing"] == ["attempts"]
+    assert report["run_folder"] == ["attempts"]
 
 
 def test_nothing_that_a_solver_leaves_is_there_in_the_next_run(spied: tuple[Bed, dict[str, object]]) -> None:
@@ -159,4 +162,4 @@ except OSError as error:
 """
     bed.run(bed.solver(source))
     assert bed.scratch_report() == {"errno": 27}
-    assert os.path.getsize(bed.run_folder / "attempts" / "1" / "scratch" / "big") <= 1 << 20
+    assert (bed.run_folder / "attempts" / "1" / "scratch" / "big").stat().st_size <= 1 << 20

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from inline_snapshot import snapshot
+
 from marathon_bed import SOLVERS, Bed
 
 LEFT = "[[0,0],[1,1]]"  # refutes normal_0003

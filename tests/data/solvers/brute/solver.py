@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+from pathlib import Path
 
 ANSWER = """import JudgeProblem
 import JudgeDecide.DecideBang
@@ -30,14 +31,16 @@ def compiled(equation: str):
         return term(text[1:-1]) if text.startswith("(") else text
 
     left, right = equation.split("=")
-    code = f"lambda t: all({term(left)} == {term(right)} for {', '.join(names)}, in product((0, 1), repeat={len(names)}))"
+    code = (
+        f"lambda t: all({term(left)} == {term(right)} for {', '.join(names)}, in product((0, 1), repeat={len(names)}))"
+    )
     return eval(code, {"product": itertools.product})
 
 
 def main() -> None:
-    with open(os.environ["JUDGE_MARATHON_MANIFEST"], encoding="utf-8") as file:
+    with Path(os.environ["JUDGE_MARATHON_MANIFEST"]).open(encoding="utf-8") as file:
         problems = [json.loads(line) for line in file]
-    with open(os.environ["JUDGE_MARATHON_OUTPUT"], "a", encoding="utf-8") as output:
+    with Path(os.environ["JUDGE_MARATHON_OUTPUT"]).open("a", encoding="utf-8") as output:
         for problem in problems:
             first, second = compiled(problem["equation1"]), compiled(problem["equation2"])
             for cells in itertools.product((0, 1), repeat=4):

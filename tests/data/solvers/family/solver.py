@@ -1,10 +1,12 @@
-"""A solver that does all it can to leave processes behind: children, daemons, sessions of their own, deaf to SIGTERM."""
+"""A solver that tries to leave processes behind: children, daemons, sessions of their own, all deaf to SIGTERM."""
 
 import json
 import os
 import signal
+from pathlib import Path
 
-ids = [json.loads(line)["id"] for line in open(os.environ["JUDGE_MARATHON_MANIFEST"], encoding="utf-8")]
+with Path(os.environ["JUDGE_MARATHON_MANIFEST"]).open(encoding="utf-8") as manifest:
+    ids = [json.loads(line)["id"] for line in manifest]
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
 ready_reader, ready_writer = os.pipe()
@@ -29,6 +31,6 @@ for start in (stay, daemon, daemon):
         start()
 for _ in range(3):
     os.read(ready_reader, 1)
-with open(os.environ["JUDGE_MARATHON_OUTPUT"], "a", encoding="utf-8") as output:
+with Path(os.environ["JUDGE_MARATHON_OUTPUT"]).open("a", encoding="utf-8") as output:
     output.write(json.dumps({"id": ids[0], "verdict": "maybe", "code": "all started"}) + "\n")
 stay()

@@ -1,0 +1,73 @@
+"""harvest: refute what can be refuted, with Ekiden's own search and no language model.
+
+All problems get the cheap stages of the search first, then those that are left share the time in rising slices. Each
+answer is on disk as soon as it is found. True implications are left alone.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from ekiden_magma import Law, MagmaError, parse_law
+from ekiden_magma.lean import lean_answer
+from ekiden_policies.schedule import search_limit_s, time_pool
+
+if TYPE_CHECKING:
+    from ekiden_cayley.outcome import Outcome
+
+
+def read_problems(path: str) -> list[tuple[str, tuple[Law, Law]]]:
+    """Read ids and laws; a record that cannot be read is left out, so that it costs only itself."""
+    problems: list[tuple[str, tuple[Law, Law]]] = []
+    with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - the contract gives a text
+        for line in file:
+            try:
+                record = json.loads(line)
+                pair = parse_law(record["equation1"]), parse_law(record["equation2"])
+                problems.append((record["id"], pair))
+            except (ValueError, KeyError, TypeError) as error:
+                sys.stderr.write(f"skipped a record: {error!r}\n")
+    return problems
+
+
+def write_answer(output: TextIO, name: str, code: str) -> None:
+    """Append one answer and see it onto the disk."""
+    output.write(json.dumps({"id": name, "verdict": "false", "code": code}, ensure_ascii=False) + "\n")
+    output.flush()
+    os.fsync(output.fileno())
+
+
+def main() -> None:
+    """Work through the manifest."""
+    started = time.monotonic()
+    # The search takes seconds to load; they count as its own.
+    from ekiden_cayley.refuter import Refuter
+    from ekiden_cayley.stop import Stop
+
+    stop = Stop()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.cancel())
+    problems = read_problems(os.environ["JUDGE_MARATHON_MANIFEST"])
+    budget_s = float(os.environ["JUDGE_MARATHON_BUDGET_SECONDS"])
+    pool_s = float(os.environ.get("EKIDEN_HARVEST_SECONDS") or time_pool(len(problems), budget_s=budget_s))
+
+    with open(os.environ["JUDGE_MARATHON_OUTPUT"], "a", encoding="utf-8") as output:  # noqa: PTH123
+
+        def settle(place: int, outcome: "Outcome") -> None:
+            if outcome.refutation is None:
+                return
+            name = problems[place][0]
+            try:
+                write_answer(output, name, lean_answer(outcome.refutation))
+            except MagmaError as error:
+                sys.stderr.write(f"{name}: refuted, but there is no answer to write: {error}\n")
+
+        refuter = Refuter()
+        limit_s = search_limit_s(pool_s, budget_s=budget_s, elapsed_s=time.monotonic() - started)
+        refuter.refute_batch([pair for _, pair in problems], time_limit_s=limit_s, stop=stop, on_outcome=settle)
+
+
+if __name__ == "__main__":
+    main()
