@@ -1,6 +1,6 @@
 """Evaluating laws on many tables of one order, at compiled speed.
 
-A law is flattened into numbers (`compile_law`) and run by three small compiled functions. Every step of a law is
+A law is flattened into numbers (`compile_law`) and run by small compiled functions. Every step of a law is
 recomputed only when one of its variables has changed, and a table is left at its first failing assignment.
 
 The compiled code is kept on disk (beside this file, or in the user's cache when that folder cannot be written), so only

@@ -117,7 +117,7 @@ class Signatures:
         raise AssertionError("a magma for each signature")
 
     def _fails(self, law: int) -> Truths:
-        return (self.failed[:, law >> 6] >> np.uint64(law & 63) & np.uint64(1)).astype(np.bool_)
+        return (self.failed.view(np.uint8)[:, law >> 3] >> (law & 7) & 1).astype(np.bool_)
 
 
 def useful_magmas() -> list[Tables]:
@@ -177,7 +177,7 @@ def scan(
 ) -> ScanReport:
     """Refute all ordered pairs of laws that the magmas at hand refute, and write the matrix of refutations to a folder.
 
-    A pair that is not refuted may still be false. Files are replaced whole, the report last.
+    A pair that is not refuted may still be false. Files of an earlier scan are replaced, whole, the report last.
 
     Args:
         laws: The laws; duplicates are laws like any other.
@@ -214,6 +214,8 @@ def scan(
         )
         with write_whole(out / REPORT) as file:
             file.write((report.model_dump_json(indent=2) + "\n").encode())
+        if not parquet:
+            (out / PARQUET).unlink(missing_ok=True)
     except OSError as error:
         raise CayleyError(f"Cannot write the scan to {str(out)!r}: {error}") from error
     return report
@@ -241,7 +243,7 @@ def _write_rows(
             complete = False
         refuted += int(np.bitwise_count(rows).sum())
         matrix.write(rows.view(np.uint8)[:, :width].tobytes())
-        write_pairs(Refutations(start, unpacked(rows, laws)))
+        write_pairs(Refutations(start, laws, rows))
         if progress is not None:
             progress(ScanProgress("join", end, laws))
         _refuse_if_cancelled(stop)

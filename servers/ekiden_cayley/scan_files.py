@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from ekiden_cayley.separation import Words, unpacked
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-
-    from numpy.typing import NDArray
 
 
 class Refutations(NamedTuple):
@@ -21,11 +21,13 @@ class Refutations(NamedTuple):
 
     Attributes:
         start: The number of the first law, from 0.
-        refuted: For each of these laws (rows) which laws it does not imply.
+        laws: The number of laws in all.
+        rows: For each of these laws the laws that it does not imply, packed.
     """
 
     start: int
-    refuted: NDArray[np.bool_]
+    laws: int
+    rows: Words
 
 
 @contextmanager
@@ -64,9 +66,9 @@ def optional_pairs(path: Path | None) -> Generator[Callable[[Refutations], None]
     schema = arrow.schema([("law1", arrow.int32()), ("law2", arrow.int32())])
     with write_whole(path) as file, cast("Any", parquet).ParquetWriter(file, schema, compression="zstd") as writer:
 
-        def write(rows: Refutations) -> None:
-            law1, law2 = np.nonzero(rows.refuted)
-            columns = [(law1 + rows.start + 1).astype(np.int32), (law2 + 1).astype(np.int32)]
+        def write(part: Refutations) -> None:
+            law1, law2 = np.nonzero(unpacked(part.rows, part.laws))
+            columns = [(law1 + part.start + 1).astype(np.int32), (law2 + 1).astype(np.int32)]
             writer.write_table(arrow.table(columns, schema=schema))
 
         yield write

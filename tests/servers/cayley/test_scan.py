@@ -84,6 +84,8 @@ def test_the_folder_holds_the_matrix_the_report_and_on_request_the_pairs(tmp_pat
     refuted = [(1, 2), (1, 3), (3, 2), (4, 2), (4, 3), (5, 2), (5, 3)]
     assert [(row["law1"], row["law2"]) for row in pairs] == refuted
     assert [(i + 1, j + 1) for i, j in np.argwhere(read_matrix(folder, 5)).tolist()] == refuted
+    scan(some[:2], folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["refuted.npy", "scan.json"]
 
 
 def test_many_laws_are_written_in_several_batches_with_their_rows_in_place(tmp_path: Path) -> None:
