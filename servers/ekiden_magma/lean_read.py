@@ -11,9 +11,9 @@ Read are
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
+from random import Random
 from typing import TYPE_CHECKING, Literal, cast
 
 from ekiden_magma.certificate import Certificate, EquationalProof, Refutation, from_json
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MAX_CODE = 1_000_000
 MAX_READ_ORDER = 256
 MAX_PRODUCTS = 2_000_000
+MAX_TRIALS = 5_000
 
 _TABLE_MODULE = "JudgeFinOp.MemoFinOp"
 _IMPORTS = {"JudgeProblem", "JudgeDecide.DecideBang", _TABLE_MODULE}
@@ -103,14 +104,16 @@ def _printed_number(code: str) -> CayleyTable | None:
 
 def _breaking(table: CayleyTable, law: Law) -> Assignment | None:
     """Return an assignment that breaks a law, any assignment if none does, or None if it takes too long to tell."""
-    most = MAX_PRODUCTS // max(1, len(straight_line(law).steps))
-    points = itertools.product(range(table.order), repeat=len(law.variables))
-    for values in itertools.islice(points, most):
-        assignment = dict(zip(law.variables, values, strict=True))
+    products = table.order ** len(law.variables) * max(1, len(straight_line(law).steps))
+    if products <= MAX_PRODUCTS:
+        return table.counterexample(law) or dict.fromkeys(law.variables, 0)
+    random = Random(0)
+    for _ in range(MAX_TRIALS):
+        assignment = {name: random.randrange(table.order) for name in law.variables}
         left, right = table.evaluate(law, assignment)
         if left != right:
             return assignment
-    return dict.fromkeys(law.variables, 0) if table.order ** len(law.variables) <= most else None
+    return None
 
 
 def _read_proof(code: str, law1: Law, law2: Law) -> EquationalProof | None:
