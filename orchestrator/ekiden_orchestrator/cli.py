@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ekiden_orchestrator.commands import cayley, doctor, servers
+from ekiden_orchestrator.commands import cayley, doctor, marathon, servers
 from ekiden_orchestrator.errors import report
 
 app = typer.Typer(
@@ -16,6 +16,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(servers.app)
+app.add_typer(marathon.app)
 app.add_typer(cayley.app)
 app.add_typer(doctor.app)
 

@@ -57,9 +57,8 @@ def run(
     """
     from rich.console import Console
 
-    from ekiden_config import ConfigError, load_settings
+    from ekiden_config import load_settings
     from ekiden_orchestrator.marathon.display import Display
-    from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.run import Request, RunInterrupted
 
     request = Request(
@@ -80,14 +79,11 @@ def run(
             summary = _score(request, settings, display)
         else:
             summary = _start(request, settings, display, score=not no_score)
-    except (MarathonError, ConfigError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(2) from error
     except RunInterrupted as interruption:
         typer.echo(f"{interruption}", err=True)
         raise typer.Exit(INTERRUPTED) from interruption
     if summary.harness_errors and not summary.attempted:
-        typer.echo("Error: the judge failed on every answer; see the log.", err=True)
+        typer.echo("ekiden: the judge failed on every answer; see the log.", err=True)
         raise typer.Exit(1)
 
 
