@@ -3,6 +3,7 @@
 from ekiden_judge.answers import Answer, ReadAnswers, SkippedLine, read_answers
 from ekiden_judge.checker import Checker, CheckResult
 from ekiden_judge.errors import JudgeConfigurationError, JudgeError, JudgeInfrastructureError
+from ekiden_judge.exact import ExactChecker
 from ekiden_judge.judge import MARATHON_LIMITS, Limits, judge_answer, judge_line, verify_answer
 from ekiden_judge.manifest import MAX_MANIFEST_BYTES, read_problems
 from ekiden_judge.problem import Problem, ProofPolicy
@@ -17,6 +18,7 @@ __all__ = [
     "CheckResult",
     "Checker",
     "ErrorCode",
+    "ExactChecker",
     "JudgeConfigurationError",
     "JudgeError",
     "JudgeInfrastructureError",

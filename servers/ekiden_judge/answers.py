@@ -8,6 +8,9 @@ from typing import Literal, cast
 from ekiden_judge.strict_json import Reason, StrictJsonError, read_json
 
 MAX_SKIPPED_SHOWN = 100
+SPARE_LINES = 100_000
+LINES_PER_PROBLEM = 10
+"""So many lines are read for each problem, and the spare ones on top: a flood of tiny lines ends the reading."""
 
 SkipReason = Literal[Reason, "not_an_object", "no_id"]
 
@@ -51,6 +54,7 @@ class ReadAnswers:
         skipped: The skipped lines, at most `MAX_SKIPPED_SHOWN` of them.
         skipped_by_reason: How many lines were skipped, all counted, by reason.
         unknown_ids: How many lines carry an id that is not asked for.
+        unread: Lines behind those that are read, blank ones included; 0 unless a program floods the file.
     """
 
     answers: Mapping[str, Answer]
@@ -59,6 +63,7 @@ class ReadAnswers:
     skipped: tuple[SkippedLine, ...] = ()
     skipped_by_reason: Mapping[SkipReason, int] = field(default_factory=dict[SkipReason, int])
     unknown_ids: int = 0
+    unread: int = 0
 
 
 def read_answers(data: bytes, ids: Collection[str]) -> ReadAnswers:
@@ -73,11 +78,15 @@ def read_answers(data: bytes, ids: Collection[str]) -> ReadAnswers:
         ids: The ids of the problems.
     """
     wanted = frozenset(ids)
+    most = SPARE_LINES + LINES_PER_PROBLEM * len(wanted)
     answers: dict[str, Answer] = {}
     skipped: list[SkippedLine] = []
     reasons: Counter[SkipReason] = Counter()
-    lines = replaced = unknown = 0
-    for number, line in _lines(data):
+    lines = replaced = unknown = unread = 0
+    for number, line, start in _lines(data):
+        if lines == most:
+            unread = data.count(b"\n", start) + (not data.endswith(b"\n"))
+            break
         lines += 1
         answer = _read_line(number, line)
         if isinstance(answer, SkippedLine):
@@ -89,10 +98,10 @@ def read_answers(data: bytes, ids: Collection[str]) -> ReadAnswers:
         else:
             replaced += answer.id in answers
             answers[answer.id] = answer
-    return ReadAnswers(answers, lines, replaced, tuple(skipped), dict(reasons), unknown)
+    return ReadAnswers(answers, lines, replaced, tuple(skipped), dict(reasons), unknown, unread)
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _lines(data: bytes) -> Iterator[tuple[int, bytes, int]]:
     start, number = 0, 0
     while start < len(data):
         end = data.find(b"\n", start)
@@ -100,7 +109,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
         number += 1
         line = data[start:end].strip(b" \t\r")
         if line:
-            yield number, line
+            yield number, line, start
         start = end + 1
 
 

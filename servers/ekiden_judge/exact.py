@@ -6,8 +6,6 @@ Everything else, what would take too long included, is left to Lean.
 
 from dataclasses import dataclass
 
-from ekiden_magma.lean_read import read_answer
-
 from ekiden_judge.checker import CheckResult
 from ekiden_judge.problem import STANDARD_AXIOMS, TRACK_PREFIXES, Problem, ProofPolicy
 from ekiden_judge.verdict import CertificateKind, CheckCode, Claim
@@ -15,6 +13,7 @@ from ekiden_magma import CayleyTable, straight_line
 from ekiden_magma.certificate import Certificate, EquationalProof, Refutation
 from ekiden_magma.check import check
 from ekiden_magma.errors import CertificateError, CertificateLimitError
+from ekiden_magma.lean_read import read_answer
 
 MAX_PRODUCTS = 20_000_000
 """Products of elements that checking one answer may take: some seconds."""
@@ -40,6 +39,9 @@ class ExactChecker:
 
     def check(self, problem: Problem, verdict: Claim, code: str) -> CheckResult:
         """Read the code as a certificate about the problem's laws, and check it."""
+        if code.lstrip().startswith("{"):
+            message = "The code starts with '{', so it is no Lean source file; a certificate in JSON is no answer."
+            return CheckResult("LEAN_REJECTED", message)
         certificate = read_answer(code, problem.law1, problem.law2, verdict)
         if certificate is None:
             return CheckResult("NEEDS_LEAN", "The code is in no shape that can be decided without Lean.")
@@ -53,6 +55,7 @@ class ExactChecker:
         if too_much := self._too_much(certificate):
             return "NEEDS_LEAN", too_much
         try:
+            _require_broken_law(certificate)
             check(certificate)
         except CertificateLimitError as error:
             return "NEEDS_LEAN", f"Not decided without Lean: {error}"
@@ -79,6 +82,15 @@ def _kind(certificate: Certificate) -> CertificateKind:
     if isinstance(certificate, EquationalProof):
         return "equational_proof"
     return "table" if isinstance(certificate.model, CayleyTable) else "residue_model"
+
+
+def _require_broken_law(certificate: Certificate) -> None:
+    """Say it plainly if no values at all break law 2 in a table: the reader has looked for some, and found none."""
+    if isinstance(certificate, Refutation) and isinstance(certificate.model, CayleyTable):
+        left, right = certificate.model.evaluate(certificate.law2, certificate.assignment)
+        if left == right:
+            order = certificate.model.order
+            raise CertificateError(f"Law 2 holds in the table of order {order} for all values, so nothing is refuted.")
 
 
 def _policy_gap(policy: ProofPolicy | None, certificate: Certificate) -> str | None:

@@ -34,18 +34,19 @@ def judge_answer(
     law1: Annotated[str, Field(description="The premise, such as 'x = x ◇ (y ◇ x)'; '*' may stand for '◇'.")],
     law2: Annotated[str, Field(description="The conclusion, written like the premise.")],
     verdict: Annotated[
-        str | None, Field(description="'true': law 1 implies law 2 in every magma; 'false': it does not.")
-    ] = None,
+        str, Field(description="'true': law 1 implies law 2 in every magma; 'false': it does not.")
+    ] = "",
     code: Annotated[
-        str | None, Field(description="The whole Lean source file that proves the verdict, as `submission : Goal`.")
-    ] = None,
+        str, Field(description="The whole Lean source file that proves the verdict, as `submission : Goal`.")
+    ] = "",
+    # Optional texts are "" and not None: the SDK parses JSON given to a parameter that may be anything but a string.
     answer_json: Annotated[
-        str | None,
+        str,
         Field(
             description="In place of `verdict` and `code`: the raw text of an answer file, a JSON object with exactly "
             "these two keys. Use it to have the text itself judged, repeated keys and all."
         ),
-    ] = None,
+    ] = "",
 ) -> Verdict:
     """Judge one answer to "does law 1 imply law 2 in every magma?" exactly, without Lean.
 
@@ -57,13 +58,13 @@ def judge_answer(
     be decided without Lean. A law that cannot be read is an error and no status.
     """
     problem = _problem("the question", law1, law2)
-    if answer_json is None:
-        if verdict is None or code is None:
-            raise JudgeError("Give both 'verdict' and 'code', or 'answer_json'.")
-        return judge.judge_answer(problem, verdict, code, checker=ExactChecker())
-    if verdict is not None or code is not None:
+    if answer_json and (verdict or code):
         raise JudgeError("Give either 'verdict' and 'code' or 'answer_json', not both.")
-    return judge.verify_answer(problem, answer_json, checker=ExactChecker())
+    if answer_json:
+        return judge.verify_answer(problem, answer_json, checker=ExactChecker())
+    if not (verdict or code):
+        raise JudgeError("There is nothing to judge: give 'verdict' and 'code', or 'answer_json'.")
+    return judge.judge_answer(problem, verdict, code, checker=ExactChecker())
 
 
 async def judge_batch(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ekiden_judge import Answer, SkippedLine, read_answers
-from ekiden_judge.answers import MAX_SKIPPED_SHOWN
+from ekiden_judge.answers import LINES_PER_PROBLEM, MAX_SKIPPED_SHOWN, SPARE_LINES
 
 IDS = ("p1", "p2", "p3")
 
@@ -91,6 +91,12 @@ def test_a_flood_of_bad_lines_is_counted_in_full_and_shown_in_part():
     read = read_answers(b"{\n" * 5000 + line("p1").encode(), IDS)
     assert (dict(read.skipped_by_reason), len(read.skipped)) == ({"syntax": 5000}, MAX_SKIPPED_SHOWN)
     assert read.answers["p1"].line == 5001
+
+
+def test_reading_ends_after_more_lines_than_any_honest_program_writes():
+    most = SPARE_LINES + LINES_PER_PROBLEM * len(IDS)
+    read = read_answers(line("p1").encode() + b"\n{" * most + b"\n\n" + line("p2").encode(), IDS)
+    assert (list(read.answers), read.lines, read.unread) == (["p1"], most, 3)
 
 
 VALID = "\n".join([line("p1"), line("p2", "false", "x\u2028y"), line("p3", code="◇" * 9), ""]).encode()

@@ -1,0 +1,149 @@
+"""The judge's tools, called by a client in memory."""
+
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from dirty_equals import IsFloat, IsPositiveFloat
+from mcp import Client
+
+from ekiden_config import load_settings
+from ekiden_judge.server import SERVER
+from ekiden_kit.build import build_server
+
+LAW1, LAW2 = "x = x * y", "x = y ◇ (x ◇ (y ◇ x))"
+TABLE = """\
+import JudgeProblem
+import JudgeDecide.DecideBang
+import JudgeFinOp.MemoFinOp
+open MemoFinOp
+
+def submission : Goal := by
+  let m : Magma (Fin 2) := { op := finOpTable "[[0,0],[1,1]]" }
+  refine ⟨Fin 2, m, ?_⟩
+  decideFin!
+"""
+WRONG = TABLE.replace("[[0,0],[1,1]]", "[[0,1],[1,0]]")
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def client() -> AsyncGenerator[Client]:
+    async with Client(build_server([SERVER], load_settings())) as client:
+        yield client
+
+
+async def verdict_on(client: Client, **arguments: object) -> dict[str, Any]:
+    result = await client.call_tool("judge_answer", arguments)
+    assert not result.is_error
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+async def refusal_of(client: Client, tool: str, **arguments: object) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return " ".join(block.text for block in result.content if block.type == "text")
+
+
+async def test_both_tools_are_read_only_and_described(client: Client):
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert list(tools) == ["judge_answer", "judge_batch"]
+    for tool in tools.values():
+        assert tool.annotations is not None
+        assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, False)
+        assert all("description" in field for field in tool.input_schema["properties"].values())
+        assert tool.output_schema is not None
+        assert all("description" in field for field in tool.output_schema["properties"].values())
+    assert sum(len(tool.model_dump_json()) for tool in tools.values()) < 6_000 + 2_000
+
+
+async def test_a_good_table_is_accepted(client: Client):
+    assert await verdict_on(client, law1=LAW1, law2=LAW2, verdict="false", code=TABLE) == {
+        "status": "accepted",
+        "error_code": "ACCEPTED",
+        "message": "Law 1 holds in the table of order 2, and law 2 fails in it at x = 0, y = 1.",
+        "verdict": "false",
+        "checker": "exact",
+        "certificate": "table",
+        "seconds": IsPositiveFloat(),
+    }
+
+
+async def test_a_wrong_table_is_incorrect_and_the_message_says_where(client: Client):
+    verdict = await verdict_on(client, law1=LAW1, law2=LAW2, verdict="false", code=WRONG)
+    assert (verdict["status"], verdict["error_code"], verdict["message"]) == (
+        "incorrect",
+        "LEAN_REJECTED",
+        "Law 1 fails in the model: under {'x': 0, 'y': 1} its sides are 0 and 1.",
+    )
+
+
+async def test_a_raw_answer_is_judged_as_text(client: Client):
+    verdict = await verdict_on(client, law1=LAW1, law2=LAW2, answer_json='{"verdict": "true", "verdict": "false"}')
+    assert verdict["error_code"] == "DUPLICATE_JSON_KEYS"
+    text = json.dumps({"verdict": "false", "code": TABLE})
+    assert (await verdict_on(client, law1=LAW1, law2=LAW2, answer_json=text))["status"] == "accepted"
+
+
+async def test_a_verdict_that_is_neither_true_nor_false_is_malformed_and_no_error(client: Client):
+    verdict = await verdict_on(client, law1=LAW1, law2=LAW2, verdict="maybe", code=TABLE)
+    assert verdict == {
+        "status": "malformed",
+        "error_code": "INVALID_VERDICT",
+        "message": "The verdict is 'maybe'; write the string 'true' or 'false'.",
+        "verdict": None,
+        "checker": None,
+        "certificate": None,
+        "seconds": IsFloat(ge=0),
+    }
+
+
+async def test_a_question_that_cannot_be_read_is_an_error(client: Client):
+    refusal = await refusal_of(client, "judge_answer", law1="x = ", law2=LAW2, verdict="true", code="x")
+    assert refusal == (
+        "law1 of 'the question': Cannot read the law 'x = ': expected a variable or '(' here, found the end of the "
+        "text (character 5 of 4)."
+    )
+
+
+async def test_an_answer_is_given_in_one_of_two_ways(client: Client):
+    laws = {"law1": LAW1, "law2": LAW2}
+    assert await refusal_of(client, "judge_answer", **laws) == (
+        "There is nothing to judge: give 'verdict' and 'code', or 'answer_json'."
+    )
+    assert await refusal_of(client, "judge_answer", **laws, verdict="true", answer_json="{}") == (
+        "Give either 'verdict' and 'code' or 'answer_json', not both."
+    )
+
+
+def entry(name: str, code: str, **more: object) -> dict[str, object]:
+    return {"id": name, "law1": LAW1, "law2": LAW2, "verdict": "false", "code": code, **more}
+
+
+async def test_a_batch_is_judged_in_order_with_progress_and_counts(client: Client):
+    seen: list[tuple[float, float | None]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        del message
+        seen.append((progress, total))
+
+    answers = [entry("a", TABLE), entry("b", "x"), entry("c", WRONG), entry("d", "x", verdict="?")]
+    result = await client.call_tool("judge_batch", {"answers": answers}, progress_callback=on_progress)
+    assert result.structured_content is not None
+    batch = result.structured_content
+    assert [(item["id"], item["status"]) for item in batch.pop("items")] == [
+        ("a", "accepted"),
+        ("b", "undecided"),
+        ("c", "incorrect"),
+        ("d", "malformed"),
+    ]
+    assert batch == {"total": 4, "accepted": 1, "undecided": 1, "next_cursor": None}
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+async def test_a_law_that_cannot_be_read_refuses_the_whole_batch(client: Client):
+    refusal = await refusal_of(client, "judge_batch", answers=[entry("a", TABLE), entry("b", TABLE, law2="x = X")])
+    assert refusal.startswith("law2 of 'b': Cannot read the law 'x = X': ")
