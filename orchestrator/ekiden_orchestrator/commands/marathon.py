@@ -59,6 +59,7 @@ def run(
 
     from ekiden_config import load_settings
     from ekiden_orchestrator.marathon.display import Display
+    from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.run import Request, RunInterrupted
 
     request = Request(
@@ -73,6 +74,8 @@ def run(
     try:
         settings = load_settings().marathon
         display = Display(Console())
+        if score_only and (no_score or resume is not None):
+            raise MarathonError("--score-only judges what is there; give neither --no-score nor --resume with it.")
         if resume is not None:
             summary = _resume(resume, request, settings, display, score=not no_score)
         elif score_only:

@@ -18,6 +18,7 @@ from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import AttemptEnded, EndReason, SolverStarted
 from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder, write_whole
 from ekiden_orchestrator.marathon.run_log import RunLog
+from ekiden_orchestrator.marathon.strays import end_strays
 from ekiden_orchestrator.marathon.streams import LineRing
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE
 from ekiden_orchestrator.marathon.warden.order import Order
@@ -135,6 +136,8 @@ def run_attempt(plan: Plan, settings: MarathonSettings, observer: Observer) -> A
             plan, settings, observer, warden=warden, answers=answers, stdout=out_reader, stderr=error_reader
         )
         interrupted = attempt.watch_over()
+        if attempt.keeper_was_lost:
+            end_strays(plan.folder)
         return attempt.result(interrupted=interrupted)
 
 
@@ -142,6 +145,7 @@ def wait_until_gone(folder: AttemptFolder) -> None:
     """Wait until nothing lives of an attempt whose runner was killed; its warden is about to see to that."""
     with contextlib.suppress(FileNotFoundError), folder.guard.open("rb") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
+    end_strays(folder)
 
 
 def _guard(folder: AttemptFolder) -> int:
@@ -216,6 +220,11 @@ class _Attempt:
             self._drain(descriptor)
         self._observer.log.write("marathon:stderr", *self._ring.finish())
         return interrupted
+
+    @property
+    def keeper_was_lost(self) -> bool:
+        """Whether the warden went without saying how the solver ended."""
+        return self._progress.exit_code is None and self._progress.failure is None
 
     def result(self, *, interrupted: bool) -> AttemptEnded:
         """Seal the answers and say how it went."""

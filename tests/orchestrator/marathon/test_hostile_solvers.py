@@ -43,6 +43,25 @@ for _ in range(3): os.read(reader, 1)
     assert processes_of(bed.run_folder) == []
 
 
+def test_a_solver_that_kills_its_keeper_takes_nothing_but_itself_along(bed: Bed) -> None:
+    bed.change(isolation="subreaper")
+    source = """
+answer(ids[0])
+reader, writer = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    os.write(writer, b".")
+    while True: signal.pause()
+os.read(reader, 1)
+os.kill(os.getppid(), signal.SIGKILL)
+while True: signal.pause()
+"""
+    summary = bed.run(bed.solver(source))
+    assert [attempt.reason for attempt in summary.attempts] == ["lost"]
+    assert summary.attempted == 1
+    assert processes_of(bed.run_folder) == []
+
+
 @pytest.mark.parametrize(
     ("attack", "note"),
     [
