@@ -118,6 +118,6 @@ def _resume(root: Path, request: Request, settings: MarathonSettings, display: D
     from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.run import Request, resume_run
 
-    if request != Request(solver=request.solver, manifest=""):
-        raise MarathonError("A resumed run keeps its manifest, budget and folder; give --resume alone.")
+    if request != Request(solver="harvest", manifest=""):
+        raise MarathonError("A resumed run keeps its solver, manifest, budget and folder; give --resume alone.")
     return resume_run(root, settings, display, score=score)

@@ -4,63 +4,24 @@ import contextlib
 import fcntl
 import os
 import selectors
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from ekiden_config import MarathonSettings
 from ekiden_orchestrator.marathon.answers import AnswersFile, AnswersTail
-from ekiden_orchestrator.marathon.environment import built_in_environment, confined_view, contract_environment
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import AttemptEnded, EndReason, SolverStarted
-from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder, write_whole
+from ekiden_orchestrator.marathon.folder import AttemptFolder, write_whole
+from ekiden_orchestrator.marathon.plan import Plan, order_for
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.strays import end_strays
 from ekiden_orchestrator.marathon.streams import LineRing
-from ekiden_orchestrator.marathon.submission import SOLVER_FILE
-from ekiden_orchestrator.marathon.warden.order import Order
 from ekiden_orchestrator.marathon.warden_process import WardenProcess
 from ekiden_policies.watchdog import Limits, Reading, Watch, decide, next_deadline_s
 
 _READ_BYTES = 65536
-_WARDEN_MARGIN_S = 30.0
-_ISOLATIONS = {
-    "auto": ("confined", "namespaces", "subreaper", "group"),
-    "namespaces": ("namespaces", "subreaper", "group"),
-    "subreaper": ("subreaper", "group"),
-    "group": ("group",),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What one attempt is about.
-
-    Attributes:
-        number: The attempt's number, 1-based.
-        run: The run it belongs to.
-        manifest_origin: The labelled manifest, hidden from a solver that is not ours.
-        wall_s: Wall time it may use.
-        tokens: Token budget of the run.
-        output_bytes: Largest answers file.
-        pool_s: The time share of a built-in solver; None for anybody else's.
-    """
-
-    number: int
-    run: RunFolder
-    manifest_origin: Path
-    wall_s: float
-    tokens: int
-    output_bytes: int
-    pool_s: float | None
-
-    @property
-    def folder(self) -> AttemptFolder:
-        """The folder of this attempt."""
-        return self.run.attempt(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +87,7 @@ def run_attempt(plan: Plan, settings: MarathonSettings, observer: Observer) -> A
             os.set_blocking(descriptor, False)
         log_fd = os.open(plan.run.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            order = _order(plan, settings, out_writer, error_writer)
+            order = order_for(plan, settings, stdout_fd=out_writer, stderr_fd=error_writer)
             warden = WardenProcess(order, guard_fd=guard, log_fd=log_fd)
         finally:
             for descriptor in (guard, out_writer, error_writer, log_fd):
@@ -152,29 +113,6 @@ def _guard(folder: AttemptFolder) -> int:
     descriptor = os.open(folder.guard, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     return descriptor
-
-
-def _order(plan: Plan, settings: MarathonSettings, stdout_fd: int, stderr_fd: int) -> Order:
-    environment = contract_environment(plan.folder, wall_s=plan.wall_s, tokens=plan.tokens)
-    isolations = _ISOLATIONS[settings.isolation]
-    view = None
-    if plan.pool_s is not None:
-        environment |= built_in_environment(plan.pool_s)
-        isolations = tuple(kind for kind in isolations if kind != "confined")
-    elif "confined" in isolations and sys.platform.startswith("linux"):
-        view = confined_view(plan.run, plan.folder, plan.manifest_origin)
-    return Order(
-        argv=(sys.executable, str(plan.folder.submission / SOLVER_FILE)),
-        environment=environment,
-        directory=str(plan.folder.submission),
-        stdout_fd=stdout_fd,
-        stderr_fd=stderr_fd,
-        deadline_s=plan.wall_s + settings.grace_s + _WARDEN_MARGIN_S,
-        file_bytes=settings.file_limit_bytes,
-        processes=settings.process_limit,
-        view=view,
-        isolations=isolations,
-    )
 
 
 class _Attempt:

@@ -1,5 +1,6 @@
 """A run as a whole: started, resumed, or judged once more; one runner at a time in a run folder."""
 
+import math
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -212,6 +213,8 @@ def _started(request: Request, settings: MarathonSettings, submission: Submissio
         )
     except BudgetError as error:
         raise MarathonError(f"{error}") from error
+    if request.problem_seconds is not None and not 0 < request.problem_seconds < math.inf:
+        raise MarathonError(f"--problem-seconds is {request.problem_seconds!r}; it needs a number above 0.")
     if request.problem_seconds is not None and not submission.built_in:
         raise MarathonError("--problem-seconds is for built-in solvers; others share out their time themselves.")
     pool_s = time_pool(problems, budget_s=budget.seconds, problem_s=request.problem_seconds)

@@ -6,7 +6,7 @@ from pathlib import Path
 from ekiden_config import MarathonSettings
 from ekiden_judge import ReadAnswers, Verdict, read_answers
 from ekiden_orchestrator.marathon.answers import SealedAnswers, compose, read_sealed
-from ekiden_orchestrator.marathon.attempt import Observer, Plan, run_attempt, wait_until_gone
+from ekiden_orchestrator.marathon.attempt import Observer, run_attempt, wait_until_gone
 from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.events import (
     AttemptEnded,
@@ -19,6 +19,7 @@ from ekiden_orchestrator.marathon.events import (
 )
 from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
 from ekiden_orchestrator.marathon.manifest import Manifest
+from ekiden_orchestrator.marathon.plan import Plan
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.scoring import Bench, Scored, judge_answers
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
@@ -114,6 +115,8 @@ class Run:
         if state.attempts and (remaining_s < _SHORTEST_RESUMED_ATTEMPT_S or output_bytes <= 0 or not open_problems):
             self._note(f"Nothing is left to run: {open_problems} problems without an answer, {remaining_s:.1f} s.")
             return
+        if state.attempts:
+            self._note(f"Going on with {open_problems} problems without an answer and {remaining_s:.1f} s.")
         plan = Plan(
             number=len(state.attempts) + 1,
             run=self._folder,
