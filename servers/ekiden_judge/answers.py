@@ -10,7 +10,7 @@ from ekiden_judge.strict_json import Reason, StrictJsonError, read_json
 MAX_SKIPPED_SHOWN = 100
 SPARE_LINES = 100_000
 LINES_PER_PROBLEM = 10
-"""So many lines are read for each problem, and the spare ones on top: a flood of tiny lines ends the reading."""
+"""So many lines are read for each problem, and the spare ones on top; a flood of tiny lines would take hours."""
 
 SkipReason = Literal[Reason, "not_an_object", "no_id"]
 
@@ -66,7 +66,7 @@ class ReadAnswers:
     unread: int = 0
 
 
-def read_answers(data: bytes, ids: Collection[str]) -> ReadAnswers:
+def read_answers(data: bytes, ids: Collection[str], *, spare_lines: int = SPARE_LINES) -> ReadAnswers:
     r"""Find the answer that counts for each problem; never raises, whatever the bytes are.
 
     Lines end at the byte `\n` and nowhere else, so that U+2028 inside a string stays there; `\r\n` is accepted. A line
@@ -76,9 +76,10 @@ def read_answers(data: bytes, ids: Collection[str]) -> ReadAnswers:
     Args:
         data: The bytes of the answers file.
         ids: The ids of the problems.
+        spare_lines: Lines that are read beyond `LINES_PER_PROBLEM` for each problem; the rest stays unread.
     """
     wanted = frozenset(ids)
-    most = SPARE_LINES + LINES_PER_PROBLEM * len(wanted)
+    most = spare_lines + LINES_PER_PROBLEM * len(wanted)
     answers: dict[str, Answer] = {}
     skipped: list[SkippedLine] = []
     reasons: Counter[SkipReason] = Counter()

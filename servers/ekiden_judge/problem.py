@@ -1,6 +1,6 @@
 """One problem: does law 1 imply law 2 in every magma?"""
 
-from functools import cached_property
+from functools import lru_cache
 from typing import Annotated, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -24,6 +24,11 @@ TRACK_PREFIXES = frozenset(_TRACK_PREFIXES.split())
 _Text = Annotated[str, Field(min_length=1, strict=True)]
 _Texts = Annotated[tuple[_Text, ...], Field(strict=False)]
 _Number = Annotated[int, Field(ge=0)]
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Law:
+    return parse_law(text)
 
 
 class ProofPolicy(BaseModel):
@@ -68,7 +73,7 @@ class Problem(BaseModel):
     @field_validator("equation1", "equation2")
     @classmethod
     def _require_law(cls, text: str) -> str:
-        parse_law(text)
+        _parsed(text)
         return text
 
     @classmethod
@@ -92,15 +97,15 @@ class Problem(BaseModel):
             called = f" {_shown(name)}" if isinstance(name, str) and name else ""
             raise JudgeConfigurationError(f"{where}: the problem{called} is refused. {_faults(error)}") from error
 
-    @cached_property
+    @property
     def law1(self) -> Law:
         """The premise."""
-        return parse_law(self.equation1)
+        return _parsed(self.equation1)
 
-    @cached_property
+    @property
     def law2(self) -> Law:
         """The conclusion."""
-        return parse_law(self.equation2)
+        return _parsed(self.equation2)
 
     def unlabelled(self) -> dict[str, object]:
         """Return the record as a solver may see it: without `answer`, the other keys as they came."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ekiden_judge import Answer, SkippedLine, read_answers
-from ekiden_judge.answers import LINES_PER_PROBLEM, MAX_SKIPPED_SHOWN, SPARE_LINES
+from ekiden_judge.answers import LINES_PER_PROBLEM, MAX_SKIPPED_SHOWN
 
 IDS = ("p1", "p2", "p3")
 
@@ -94,8 +94,8 @@ def test_a_flood_of_bad_lines_is_counted_in_full_and_shown_in_part():
 
 
 def test_reading_ends_after_more_lines_than_any_honest_program_writes():
-    most = SPARE_LINES + LINES_PER_PROBLEM * len(IDS)
-    read = read_answers(line("p1").encode() + b"\n{" * most + b"\n\n" + line("p2").encode(), IDS)
+    most = 20 + LINES_PER_PROBLEM * len(IDS)
+    read = read_answers(line("p1").encode() + b"\n{" * most + b"\n\n" + line("p2").encode(), IDS, spare_lines=20)
     assert (list(read.answers), read.lines, read.unread) == (["p1"], most, 3)
 
 

@@ -33,6 +33,12 @@ def test_a_full_record_is_read():
     assert (problem.law1, problem.law2) == (parse_law("x = x ◇ y"), parse_law("x = y ◇ (x ◇ (y ◇ x))"))
 
 
+def test_a_changed_copy_has_the_laws_of_its_own_texts():
+    problem = Problem.read(RECORD)
+    assert problem.law1 == parse_law("x = x ◇ y")
+    assert problem.model_copy(update={"equation1": "x = y"}).law1 == parse_law("x = y")
+
+
 def test_a_solver_sees_every_key_but_the_label():
     full = {
         **RECORD,
