@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ekiden_judge.verdict import Verdict
+from ekiden_judge.verdict import Status, Verdict
 
 MAX_BATCH = 50
 MAX_BATCH_MESSAGE = 400
@@ -22,10 +22,15 @@ class BatchEntry(BaseModel):
     code: Annotated[str, Field(description="The whole Lean source file that proves the verdict.")]
 
 
-class BatchVerdict(Verdict):
-    """The verdict on one answer of a batch."""
+class BatchVerdict(BaseModel):
+    """The verdict on one answer of a batch; judge_answer tells more."""
 
     id: Annotated[str, Field(description="What the answer is called, as given.")]
+    status: Annotated[Status, Field(description="As of judge_answer: only 'accepted' counts.")]
+    error_code: Annotated[str, Field(description="The reason as a code, as of judge_answer.")]
+    message: Annotated[
+        str, Field(description=f"The reason in words; ends in '...' where cut at {MAX_BATCH_MESSAGE} characters.")
+    ]
 
     @classmethod
     def of_entry(cls, entry: BatchEntry, verdict: Verdict) -> Self:
@@ -33,20 +38,16 @@ class BatchVerdict(Verdict):
         message = verdict.message
         if len(message) > MAX_BATCH_MESSAGE:
             message = message[: MAX_BATCH_MESSAGE - 3] + "..."
-        return cls.model_validate({**verdict.model_dump(), "id": entry.id, "message": message})
+        return cls(id=entry.id, status=verdict.status, error_code=verdict.error_code, message=message)
 
 
 class BatchVerdicts(BaseModel):
-    """The verdicts on a batch, in the order of the call."""
+    """The verdicts on a batch, whole and in the order of the call."""
 
-    items: Annotated[
-        list[BatchVerdict],
-        Field(description=f"One verdict an answer; messages end in '...' where cut at {MAX_BATCH_MESSAGE} characters."),
-    ]
+    items: Annotated[list[BatchVerdict], Field(description="One verdict for each answer.")]
     total: Annotated[int, Field(description="How many answers were judged: all of the call.")]
     accepted: Annotated[int, Field(description="How many were accepted.")]
     undecided: Annotated[int, Field(description="How many cannot be decided without Lean.")]
-    next_cursor: Annotated[None, Field(description="Always null: a batch is returned whole.")] = None
 
     @classmethod
     def of_items(cls, items: list[BatchVerdict]) -> Self:

@@ -9,6 +9,7 @@ from dirty_equals import IsFloat, IsPositiveFloat
 from mcp import Client
 
 from ekiden_config import load_settings
+from ekiden_judge.models import MAX_BATCH_MESSAGE
 from ekiden_judge.server import SERVER
 from ekiden_kit.build import build_server
 
@@ -46,18 +47,6 @@ async def refusal_of(client: Client, tool: str, **arguments: object) -> str:
     result = await client.call_tool(tool, arguments)
     assert result.is_error
     return " ".join(block.text for block in result.content if block.type == "text")
-
-
-async def test_both_tools_are_read_only_and_described(client: Client):
-    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert list(tools) == ["judge_answer", "judge_batch"]
-    for tool in tools.values():
-        assert tool.annotations is not None
-        assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, False)
-        assert all("description" in field for field in tool.input_schema["properties"].values())
-        assert tool.output_schema is not None
-        assert all("description" in field for field in tool.output_schema["properties"].values())
-    assert sum(len(tool.model_dump_json()) for tool in tools.values()) < 6_000 + 2_000
 
 
 async def test_a_good_table_is_accepted(client: Client):
@@ -134,14 +123,31 @@ async def test_a_batch_is_judged_in_order_with_progress_and_counts(client: Clien
     result = await client.call_tool("judge_batch", {"answers": answers}, progress_callback=on_progress)
     assert result.structured_content is not None
     batch = result.structured_content
-    assert [(item["id"], item["status"]) for item in batch.pop("items")] == [
+    items = batch.pop("items")
+    assert [(item["id"], item["status"]) for item in items] == [
         ("a", "accepted"),
         ("b", "undecided"),
         ("c", "incorrect"),
         ("d", "malformed"),
     ]
-    assert batch == {"total": 4, "accepted": 1, "undecided": 1, "next_cursor": None}
+    assert items[1] == {
+        "id": "b",
+        "status": "undecided",
+        "error_code": "NEEDS_LEAN",
+        "message": "The code is in no shape that can be decided without Lean.",
+    }
+    assert batch == {"total": 4, "accepted": 1, "undecided": 1}
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+async def test_a_long_message_is_cut_in_a_batch_and_says_so(client: Client):
+    long = "x" + " ◇ x" * 80
+    proof = "import JudgeProblem\n\ndef submission : Goal := by\n  intro G _ h\n  intro x\n  exact h x\n"
+    answers = [entry("a", proof, law1=f"{long} = x", law2="x ◇ x = x", verdict="true")]
+    result = await client.call_tool("judge_batch", {"answers": answers})
+    assert result.structured_content is not None
+    [item] = result.structured_content["items"]
+    assert (item["status"], len(item["message"]), item["message"][-3:]) == ("incorrect", MAX_BATCH_MESSAGE, "...")
 
 
 async def test_a_law_that_cannot_be_read_refuses_the_whole_batch(client: Client):
