@@ -67,6 +67,12 @@ class Cursor:
             return True
         return False
 
+    def expect_brace(self) -> None:
+        """Step over a closing brace, which may stand anywhere."""
+        if self.next.text != "}":
+            raise Undecided
+        self._position += 1
+
     def expect_words(self, *texts: str) -> None:
         """Step over the given tokens in turn."""
         for text in texts:

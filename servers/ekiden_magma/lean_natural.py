@@ -49,16 +49,20 @@ def _by_cells(refutation: Refutation, model: ResidueModel) -> list[str]:
     cells = list(model.cells(refutation.law1, max_cells=MAX_LEAN_CELLS))
     lines += ["· exact fun", *(f"    | {', '.join(_pattern(m, part) for part in cell)} => rfl" for cell in cells)]
     values = [refutation.assignment[name] for name in refutation.law2.variables]
-    numbers = " ".join(f"({_element(m, value % m, str(value // m))})" for value in values)
+    numbers = " ".join(_atom(_element(m, value % m, str(value // m))) for value in values)
     return [*lines, f"· exact fun h => absurd (h {numbers}) (by decide)"]
 
 
 def _element(m: int, residue: int, quotient: str) -> str:
     """Print the element `m * quotient + residue`."""
-    text = quotient if residue == m - 1 else f".inl {quotient}"
+    text = quotient if residue == m - 1 else f".inl {_atom(quotient)}"
     for _ in range(residue):
-        text = f".inr ({text})" if " " in text else f".inr {text}"
+        text = f".inr {_atom(text)}"
     return text
+
+
+def _atom(text: str) -> str:
+    return text if text.isalnum() or text == "_" else f"({text})"
 
 
 def _moved(m: int, rule: AffineRule, r: int, s: int) -> str:
@@ -69,9 +73,9 @@ def _moved(m: int, rule: AffineRule, r: int, s: int) -> str:
         return _element(m, value % m, str(value // m))
     moving = "k" if rule.a else "l"
     if quotient >= 0:
-        return _element(m, residue, f"(Nat.add {moving} {quotient})" if quotient else moving)
+        return _element(m, residue, f"Nat.add {moving} {quotient}" if quotient else moving)
     if residue == 0:
-        return _element(m, 0, f"(Nat.sub {moving} {-quotient})")
+        return _element(m, 0, f"Nat.sub {moving} {-quotient}")
     least = f"Nat.sub {moving} {-quotient - 1}" if quotient < -1 else moving
     return f"(match {least} with | 0 => {_element(m, 0, '0')} | n+1 => {_element(m, residue, 'n')})"
 
@@ -83,7 +87,7 @@ def _pattern(m: int, part: Progression) -> str:
         return _element(m, low % m, str(low // m))
     if step < m:
         return "_"
-    return _element(m, low % m, f"(_+{low // m})" if low >= m else "_")
+    return _element(m, low % m, f"_+{low // m}" if low >= m else "_")
 
 
 def _by_arithmetic(refutation: Refutation, model: ResidueModel) -> list[str]:

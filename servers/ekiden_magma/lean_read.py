@@ -212,18 +212,17 @@ def _order(cursor: Cursor) -> int:
 
 def _instance(cursor: Cursor, order: int) -> CayleyTable:
     """Read `{ op := finOpTable "[[0,1],[1,0]]" }` or `⟨finOpTable "[[0,1],[1,0]]"⟩`."""
-    if cursor.accept("{"):
-        cursor.expect_words("op", ":=")
-        closing = "}"
-    else:
-        cursor.expect("⟨")
-        closing = "⟩"
+    in_braces = cursor.accept("{")
+    cursor.expect_words(*(("op", ":=") if in_braces else ("⟨",)))
     in_parentheses = cursor.accept("(")
     cursor.expect("finOpTable")
     text = cursor.take("string").text[1:-1]
     if in_parentheses:
         cursor.expect(")")
-    cursor.expect(closing)
+    if in_braces:
+        cursor.expect_brace()
+    else:
+        cursor.expect("⟩")
     # Lean collects the digits one by one; only where these are the table's entries is there nothing to doubt.
     try:
         rows = cast("object", json.loads(text))
