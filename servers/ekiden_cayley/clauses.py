@@ -96,6 +96,10 @@ class Formula:
         """The literals `op(i, j, k)` as an array of shape (n, n, n)."""
         return self._operation
 
+    def constants(self) -> dict[str, list[int]]:
+        """The literals "the variable of law 2 has value k", for k = 0, 1, ..., by the variable's name."""
+        return {name: node.literals.tolist() for name, node in self._constants.items()}
+
     def _fresh(self, shape: tuple[int, ...]) -> Literals:
         count = int(np.prod(shape))
         literals = np.arange(self.variables + 1, self.variables + 1 + count, dtype=np.int32).reshape(shape)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ekiden_cayley.stop import Stop
+    from ekiden_magma import Assignment
 
 CLAUSE_LIMIT = 3_000_000
 CONFLICTS_PER_STEP = 400
@@ -39,12 +40,20 @@ def find_model(law1: Law, law2: Law, order: int, stop: Stop, *, seed: int = 0) -
 
 
 class SatSearch:
-    """The search in one order, advanced by steps of a few hundredths of a second; what was learnt is kept."""
+    """The search in one order, advanced by steps of a few hundredths of a second; what was learnt is kept.
+
+    Attributes:
+        order: The order.
+        conflicts: How many conflicts the solver has met.
+        clauses: How many clauses are kept in memory.
+        witness: With a table found, an assignment under which law 2 fails in it.
+    """
 
     def __init__(self, law1: Law, law2: Law, order: int, *, seed: int = 0) -> None:
         self.order = order
         self.conflicts = 0
         self.clauses = 0
+        self.witness: Assignment | None = None
         self._laws = (law1, law2)
         self._seed = seed
         self._solver: Any = None
@@ -99,6 +108,10 @@ class SatSearch:
 
     def _read(self, formula: Formula) -> CayleyTable:
         true = {literal for literal in cast("list[int]", self._solver.get_model()) if literal > 0}
+        self.witness = {
+            name: next(value for value, literal in enumerate(literals) if literal in true)
+            for name, literals in formula.constants().items()
+        }
         rows = cast("list[list[list[int]]]", formula.cells().tolist())
         return CayleyTable(
             tuple(tuple(next(k for k, literal in enumerate(cell) if literal in true) for cell in row) for row in rows)
