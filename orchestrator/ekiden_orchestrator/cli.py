@@ -1,6 +1,5 @@
 """The command line: one application, and the subcommands that the modules of `commands` mount into it."""
 
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -23,6 +22,8 @@ app.add_typer(doctor.app)
 
 def _say_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"ekiden {version('ekiden')}")
         raise typer.Exit
 

@@ -19,6 +19,8 @@ def main() -> None:
         from ekiden_kit.table import entries
 
         sys.exit(serve(entries(arguments)))
+    except KeyboardInterrupt:
+        sys.exit(130)
     except Exception as error:  # noqa: BLE001  # the outermost place; what it does not know is raised again
         from ekiden_orchestrator.errors import report
 

@@ -8,7 +8,7 @@ import httpx2
 from anyio import EndOfStream
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, TextContent, Tool
+from mcp.types import CallToolResult, TextContent, Tool
 
 from ekiden_config import Settings
 from ekiden_kit.build import build_server

@@ -10,12 +10,13 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from ekiden_kit.definition import ServerDefinition, ToolDefinition
 from ekiden_kit.errors import KitError, nearest
 from ekiden_kit.schema import flat
+from ekiden_kit.table import SERVERS
 
 if TYPE_CHECKING:
     from ekiden_config import Settings
@@ -127,8 +128,11 @@ def state_of(context: Context[Any, Any], kind: type[State]) -> State:
     raise KitError(f"No lifespan of this server yields {kind.__name__!r}.")
 
 
-def _tools(definitions: Iterable[ServerDefinition], settings: "Settings") -> Iterable[tuple[str, Tool]]:
+def _tools(definitions: Sequence[ServerDefinition], settings: "Settings") -> Iterable[tuple[str, Tool]]:
     homes: dict[str, str] = {}
+    known = {entry.name for entry in SERVERS} | {definition.name for definition in definitions}
+    for name in settings.servers.keys() - known:
+        raise KitError(f"The settings name a server {name!r}; {nearest(name, sorted(known))}")
     for definition in definitions:
         wishes = settings.servers.get(definition.name)
         disabled = wishes.disabled_tools if wishes else ()

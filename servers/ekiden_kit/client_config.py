@@ -5,16 +5,15 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from ekiden_config import ServerSettings, Settings
 from ekiden_kit.errors import KitError
-from ekiden_kit.table import TOKEN_VARIABLE, ServerEntry
+from ekiden_kit.table import TOKEN_VARIABLE, ClientName, ServerEntry
 
-ClientName = Literal["codex", "claude", "vscode"]
 Table = dict[str, Any]
 
 _REACH = {"type", "command", "args", "url", "bearer_token_env_var", "headers"}

@@ -1,16 +1,17 @@
 """Rendering what servers answer to the questions whose answers are fixed, for the front desk to give.
 
-`python -m ekiden_kit.listing` renders the listing of every server in the table into `ekiden_kit/listings`; a test
-asserts that what is packaged equals what is rendered.
+`python -m ekiden_kit.listing [NAME...]` renders the listings of some servers, or of all in the table, into
+`ekiden_kit/listings`; a test asserts that what is packaged equals what is rendered.
 """
 
 import json
+import sys
 from pathlib import Path
 
 import anyio
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from mcp.types import JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from ekiden_config import default_settings
 from ekiden_kit.build import EkidenServer, build_server
@@ -60,10 +61,10 @@ def to_json(listing: Listing) -> str:
 
 
 def main() -> None:
-    """Render the listing of every server in the table."""
+    """Render the listings of the servers named on the command line, or of all."""
     settings = default_settings()
     LISTINGS.mkdir(exist_ok=True)
-    for entry in entries():
+    for entry in entries(sys.argv[1:]):
         listing = anyio.run(render_listing, build_server([entry.load()], settings))
         (LISTINGS / f"{entry.name}.json").write_text(to_json(listing), encoding="utf-8")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from ekiden_kit.errors import UnknownServerError, nearest
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 TOKEN_VARIABLE = "EKIDEN_HTTP_TOKEN"  # noqa: S105  # the variable's name, not a token
 """Holds the bearer token of servers over HTTP, for them and for their clients."""
+
+ClientName = Literal["codex", "claude", "vscode"]
+"""The hosts whose files can be rendered."""
 
 
 class ServerEntry(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from ekiden_kit.client_config import ClientName
+from ekiden_kit.table import ClientName, entries
 from ekiden_orchestrator.errors import CommandError
 
 app = typer.Typer()
@@ -27,8 +27,6 @@ def serve(
     Over HTTP all of them are at /mcp and each alone at /NAME/mcp, for clients with the bearer token in
     EKIDEN_HTTP_TOKEN; without that variable a token is made up and said once.
     """
-    from ekiden_kit.table import entries
-
     served = entries(names)
     if not http:
         if port is not None:
@@ -85,7 +83,6 @@ def tools(
     import anyio
 
     from ekiden_config import load_settings
-    from ekiden_kit.table import entries
     from ekiden_orchestrator.tool_client import list_tools
 
     settings = load_settings()
@@ -121,7 +118,6 @@ def client_config(
     """Render the file with which Codex, Claude Code or VS Code finds the servers."""
     from ekiden_config import load_settings
     from ekiden_kit.client_config import Launch, merged, read_existing, write_whole
-    from ekiden_kit.table import entries
 
     launch = Launch.over_http(http) if http else Launch.over_stdio(sys.argv[0])
     existing = read_existing(output) if output else ""

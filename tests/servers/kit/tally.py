@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
@@ -87,6 +88,12 @@ async def tally_wait(ctx: Context[Any, Any]) -> Pid:
     return Pid(pid=os.getpid())
 
 
+def tally_block() -> Pid:
+    """Keep a worker thread busy for ever; nothing can interrupt it."""
+    threading.Event().wait()
+    return Pid(pid=os.getpid())
+
+
 SERVER = ServerDefinition(
     name="tally",
     title="Tally",
@@ -96,6 +103,7 @@ SERVER = ServerDefinition(
         ToolDefinition(tally_crash, title="Crash"),
         ToolDefinition(tally_count, title="Count calls", read_only=False, idempotent=False),
         ToolDefinition(tally_wait, title="Wait for ever"),
+        ToolDefinition(tally_block, title="Block for ever"),
     ),
     errors=(TallyError,),
     lifespan=keeping_count,

@@ -7,7 +7,7 @@ from typing import Annotated
 import pytest
 from inline_snapshot import snapshot
 from mcp import Client
-from mcp_types import CallToolResult, TextContent
+from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from ekiden_config import ServerSettings, Settings, default_settings
@@ -162,7 +162,7 @@ async def test_a_disabled_tool_is_neither_listed_nor_callable() -> None:
     async with Client(build_server([SERVER], settings)) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
         result = await client.call_tool("tally_crash")
-    assert names == ["tally_add", "tally_count", "tally_wait"]
+    assert names == ["tally_add", "tally_count", "tally_wait", "tally_block"]
     assert result.is_error
     assert text_of(result) == snapshot("No tool 'tally_crash' here; did you mean 'tally_add'?")
 
@@ -179,6 +179,12 @@ def test_settings_for_an_unknown_tool_are_refused(wish: dict[str, object]) -> No
         build_server([SERVER], with_tally(**wish))
 
 
+def test_settings_for_an_unknown_server_are_refused() -> None:
+    settings = SETTINGS.model_copy(update={"servers": {"taly": ServerSettings()}})
+    with pytest.raises(KitError, match="name a server 'taly'; did you mean 'tally'"):
+        build_server([SERVER], settings)
+
+
 def other_add(number: Annotated[int, Field(description="What to add.")]) -> Sum:
     """Add once more."""
     return Sum(total=number, parts=[])
@@ -192,7 +198,7 @@ async def test_several_definitions_are_served_as_one() -> None:
         names = [tool.name for tool in (await client.list_tools()).tools]
         result = await client.call_tool("other_add", {"number": 3})
         instructions = client.instructions
-    assert names == ["tally_add", "tally_crash", "tally_count", "tally_wait", "other_add"]
+    assert names == ["tally_add", "tally_crash", "tally_count", "tally_wait", "tally_block", "other_add"]
     assert result.structured_content == {"total": 3, "parts": []}
     assert instructions == snapshot("""\
 Several servers in one. tally: Tally; other: Other.

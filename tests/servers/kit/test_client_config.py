@@ -9,9 +9,9 @@ import pytest
 from inline_snapshot import snapshot
 
 from ekiden_config import ServerSettings, default_settings
-from ekiden_kit.client_config import ClientName, Launch, merged, read_existing, write_whole
+from ekiden_kit.client_config import Launch, merged, read_existing, write_whole
 from ekiden_kit.errors import KitError
-from ekiden_kit.table import SERVERS, ServerEntry
+from ekiden_kit.table import SERVERS, ClientName, ServerEntry
 
 SETTINGS = default_settings()
 STDIO = Launch("/opt/ekiden", None)

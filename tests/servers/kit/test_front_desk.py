@@ -139,6 +139,12 @@ def test_nothing_is_left_running_when_the_input_closes(talk: Talk) -> None:
     assert is_gone(child)
 
 
+def test_a_call_that_cannot_be_interrupted_does_not_keep_the_process(talk: Talk) -> None:
+    talk.say(INITIALIZE, INITIALIZED, call("block", "tally_block"), call(1, "tally_add", parts=[]))
+    assert [talk.hear()["id"], talk.hear()["id"]] == [0, 1]
+    assert talk.leave() == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_running_after_a_signal(talk: Talk, number: signal.Signals) -> None:
     child = child_of(talk)
@@ -203,6 +209,26 @@ async def test_a_real_client_gets_the_same_in_every_mode(listing_file: Path, sou
             result = await client.call_tool("tally_add", {"parts": [{"value": 2}]})
     assert names == [tool.name for tool in SERVER.tools]
     assert result.structured_content == {"total": 2, "parts": [{"value": 2}]}
+
+
+def test_the_way_to_the_first_answer_imports_nothing_heavy(listing_file: Path) -> None:
+    program = f"""
+import sys
+import ekiden_orchestrator.main
+from ekiden_kit.desk import Desk, Listing
+from ekiden_kit import front_desk, table
+import json
+listing = Listing(**json.loads(open({str(listing_file)!r}, encoding="utf-8").read()))
+assert Desk(lambda: listing, lambda: True).answer({json.dumps(INITIALIZE).encode()!r})
+print(*sorted({{name.partition('.')[0] for name in sys.modules}}))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    ours = {"ekiden_config", "ekiden_kit", "ekiden_orchestrator"}
+    heavy = {"asyncio", "dataclasses", "inspect", "importlib_metadata", "email", "tempfile", "zipfile", "socket"}
+    loaded = set(done.stdout.split())
+    assert ours <= loaded
+    assert not loaded & heavy
+    assert not loaded & {"anyio", "mcp", "numba", "numpy", "platformdirs", "pydantic", "rich", "tomllib", "typer"}
 
 
 def test_plain_files_serve_as_streams(tmp_path: Path, listing_file: Path) -> None:
