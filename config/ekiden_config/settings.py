@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import cast
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
@@ -104,7 +103,7 @@ def load_settings(
     try:
         return Settings.model_validate(merged)
     except ValidationError as error:
-        raise ConfigError(_explanation(error.errors()[0], layers)) from error
+        raise ConfigError(_explanation(error, layers)) from error
 
 
 def default_settings() -> Settings:
@@ -147,8 +146,9 @@ def _merged(below: Tree, above: Mapping[str, object]) -> Tree:
     return result
 
 
-def _explanation(error: ErrorDetails, layers: Sequence[_Layer]) -> str:
-    """Turn the first validation error into a sentence naming source, key and value."""
+def _explanation(refusal: ValidationError, layers: Sequence[_Layer]) -> str:
+    """Turn the first flaw into a sentence naming source, key and value."""
+    error = refusal.errors()[0]
     path = [str(part) for part in error["loc"]]
     layer = next((layer for layer in reversed(layers) if layer.sets(path)), layers[0])
     name = layer.name_of(path)
