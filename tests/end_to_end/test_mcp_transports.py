@@ -32,6 +32,8 @@ class Call(NamedTuple):
 
 
 CALLS = [
+    Call("cayley", "cayley_refute", {"law1": "x = x ◇ y", "law2": "x = y ◇ x", "include_lean": True}),
+    Call("cayley", "cayley_check_table", {"table": [[0, 1], [1, 0]], "laws": ["x * y = y * x", "x = x * x"]}),
     Call(
         "judge",
         "judge_answer",
