@@ -169,7 +169,10 @@ def _standard_table(code: str) -> CayleyTable:
     for _ in cursor.items():
         if not name and not refined and cursor.accept("let", "letI"):
             name = cursor.new_name()
-            cursor.expect_words(":", "Magma", "(", "Fin")
+            cursor.expect_words(":", "Magma")
+            if not cursor.next.spaced:
+                raise Undecided
+            cursor.expect_words("(", "Fin")
             order = _order(cursor)
             cursor.expect_words(")", ":=")
             table = _instance(cursor, order)
@@ -212,16 +215,14 @@ def _order(cursor: Cursor) -> int:
 
 def _instance(cursor: Cursor, order: int) -> CayleyTable:
     """Read `{ op := finOpTable "[[0,1],[1,0]]" }` or `⟨finOpTable "[[0,1],[1,0]]"⟩`."""
-    in_braces = cursor.accept("{")
-    cursor.expect_words(*(("op", ":=") if in_braces else ("⟨",)))
-    in_parentheses = cursor.accept("(")
-    cursor.expect("finOpTable")
-    text = cursor.take("string").text[1:-1]
-    if in_parentheses:
-        cursor.expect(")")
-    if in_braces:
+    if cursor.accept("{"):
+        with cursor.item():  # what follows the field's name stands to the right of it
+            cursor.expect_words("op", ":=")
+            text = _table_text(cursor)
         cursor.expect_brace()
     else:
+        cursor.expect("⟨")
+        text = _table_text(cursor)
         cursor.expect("⟩")
     # Lean collects the digits one by one; only where these are the table's entries is there nothing to doubt.
     try:
@@ -233,3 +234,14 @@ def _instance(cursor: Cursor, order: int) -> CayleyTable:
     if table.order != order or digits != [value for row in table.rows for value in row] or not text.startswith("[["):
         raise Undecided
     return table
+
+
+def _table_text(cursor: Cursor) -> str:
+    in_parentheses = cursor.accept("(")
+    cursor.expect("finOpTable")
+    if not cursor.next.spaced:
+        raise Undecided
+    text = cursor.take("string").text[1:-1]
+    if in_parentheses:
+        cursor.expect(")")
+    return text
