@@ -10,7 +10,7 @@ from ekiden_judge.checker import CheckResult
 from ekiden_judge.problem import STANDARD_AXIOMS, TRACK_PREFIXES, Problem, ProofPolicy
 from ekiden_judge.verdict import CertificateKind, CheckCode, Claim
 from ekiden_magma import CayleyTable, straight_line
-from ekiden_magma.certificate import Certificate, EquationalProof, Refutation
+from ekiden_magma.certificate import Certificate, EquationalProof, Refutation, from_json
 from ekiden_magma.check import check
 from ekiden_magma.errors import CertificateError, CertificateLimitError
 from ekiden_magma.lean_read import read_answer
@@ -39,13 +39,19 @@ class ExactChecker:
 
     def check(self, problem: Problem, verdict: Claim, code: str) -> CheckResult:
         """Read the code as a certificate about the problem's laws, and check it."""
-        if code.lstrip().startswith("{"):
-            message = "The code starts with '{', so it is no Lean source file; a certificate in JSON is no answer."
-            return CheckResult("LEAN_REJECTED", message)
-        certificate = read_answer(code, problem.law1, problem.law2, verdict)
+        in_json = code.lstrip(" \n").startswith("{")
+        if in_json:
+            try:
+                certificate = from_json(code, problem.law1, problem.law2)
+            except CertificateError as error:
+                return CheckResult("LEAN_REJECTED", f"The code is neither Lean nor a certificate in JSON: {error}")
+        else:
+            certificate = read_answer(code, problem.law1, problem.law2, verdict)
         if certificate is None:
             return CheckResult("NEEDS_LEAN", "The code is in no shape that can be decided without Lean.")
         error_code, message = self._decide(problem, verdict, certificate)
+        if in_json and error_code == "ACCEPTED":
+            message += " The code is a certificate in JSON; a judge that runs Lean needs its Lean text."
         return CheckResult(error_code, message, _kind(certificate))
 
     def _decide(self, problem: Problem, verdict: Claim, certificate: Certificate) -> tuple[CheckCode, str]:

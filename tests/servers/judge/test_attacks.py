@@ -207,7 +207,10 @@ ATTACKS: dict[str, Attack] = {
     "two orders": on_table(swapped(TABLE, "refine ⟨Fin 2", "refine ⟨Fin 3"), "NEEDS_LEAN"),
     "refutation for the verdict true": Attack(TABLE, "LEAN_REJECTED", FALSE, "true"),
     "proof for the verdict false": Attack(PROOF, "LEAN_REJECTED", TRUE, "false"),
-    "certificate in JSON": Attack(to_json(CERTIFICATE), "LEAN_REJECTED"),
+    "certificate in JSON with a wrong step": Attack(
+        swapped(to_json(CERTIFICATE), '"reverse":true', '"reverse":false'), "LEAN_REJECTED"
+    ),
+    "JSON that is no certificate": Attack('{"table":[[0,0],[1,1]]}', "LEAN_REJECTED"),
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from ekiden_judge.exact import MAX_PRODUCTS, ExactChecker
 from ekiden_judge.problem import STANDARD_AXIOMS, TRACK_PREFIXES
 from ekiden_judge.verdict import Claim, Verdict
 from ekiden_magma import CayleyTable, Law, Product, Term, Variable, named_models, parse_law
-from ekiden_magma.certificate import EquationalProof, Refutation, Step
+from ekiden_magma.certificate import EquationalProof, Refutation, Step, to_json
 from ekiden_magma.lean import finite_answer, lean_answer
 
 ORDER_2 = [CayleyTable.from_flat(cells) for cells in itertools.product(range(2), repeat=4)]
@@ -251,3 +251,11 @@ def test_a_proof_policy_that_only_lean_can_apply_leaves_right_answers_undecided(
         "strict": ["undecided", "undecided"],
         "no axioms": ["accepted", "undecided"],
     }
+
+
+def test_a_certificate_in_json_is_decided_and_told_apart_from_lean():
+    laws = (parse_law("x ◇ (y ◇ z) = (x ◇ y) ◇ z"), parse_law("x ◇ y = y ◇ x"))
+    certificate = Refutation(*laws, LEFT_ZERO, {"x": 0, "y": 1})
+    verdict = judged(question(*laws), "false", to_json(certificate))
+    assert (verdict.status, verdict.certificate) == ("accepted", "table")
+    assert "needs its Lean text" in verdict.message
