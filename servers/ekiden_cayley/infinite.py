@@ -155,7 +155,14 @@ _KEEP = compiled_code_can_be_kept(__file__)
 
 
 @_compiled("i8(i8[::1], i8[::1], i8, i8[:, ::1], i8[::1], i8[::1])", nogil=True, cache=_KEEP)
-def _compare(code: Numbers, values: Numbers, modulus: int, rules: Numbers, chosen: Numbers, slots: Numbers) -> int:
+def _compare(  # noqa: PLR0917  # compiled functions take no keywords
+    code: Numbers,
+    values: Numbers,
+    modulus: int,
+    rules: Numbers,
+    chosen: Numbers,
+    slots: Numbers,
+) -> int:
     """Compute both sides: -1 if they differ, -2 if they are equal, else the pair of residues whose rule is needed."""
     variables = code[0]
     for variable in range(variables):

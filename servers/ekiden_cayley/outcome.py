@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from ekiden_magma.certificate import Refutation
 
+LARGEST_MAX_ORDER = 64
+
 Reason = Literal["refuted", "exhausted", "time", "cancelled"]
 Unit = Literal["tables", "conflicts", "assignments"]
 
@@ -29,6 +31,10 @@ class Progress:
     tried: int
     unit: Unit
     no_model_up_to: int
+
+    def __str__(self) -> str:
+        order = "" if self.order is None else f", order {self.order}"
+        return f"{self.stage}{order}: {self.tried} {self.unit}"
 
 
 @dataclass(frozen=True, slots=True)

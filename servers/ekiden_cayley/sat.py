@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ekiden_cayley.stop import Stop
     from ekiden_magma import Assignment
 
+ORDER_LIMIT = 20
 CLAUSE_LIMIT = 3_000_000
 CONFLICTS_PER_STEP = 400
 PROPAGATIONS_PER_STEP = 400_000
@@ -79,6 +80,8 @@ class SatSearch:
     def _run(self) -> Generator[None, None, SatResult]:
         from pysat.solvers import Glucose4  # pyright: ignore[reportMissingTypeStubs]  # python-sat ships no types
 
+        if self.order > ORDER_LIMIT:
+            return "too large"
         formula = Formula(*self._laws, self.order)
         if formula.clauses > CLAUSE_LIMIT:
             return "too large"

@@ -17,7 +17,7 @@ from ekiden_cayley.errors import CayleyError, StoppedError
 from ekiden_cayley.implied import obvious_implication
 from ekiden_cayley.infinite import RULE_SPACES, InfiniteSearch
 from ekiden_cayley.kernels import first_refuting
-from ekiden_cayley.outcome import Outcome, Progress, Reason, Unit
+from ekiden_cayley.outcome import LARGEST_MAX_ORDER, Outcome, Progress, Reason, Unit
 from ekiden_cayley.sat import SatSearch
 from ekiden_cayley.signatures import Signatures, Tables, is_affordable
 from ekiden_magma import CayleyTable, Law
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     Steps = Generator[None, None, None]
     Model = CayleyTable | ResidueModel
 
-LARGEST_MAX_ORDER = 32
 FIRST_SAT_ORDER = 4
 QUICK_ORDERS = (4, 5)
 QUICK_CONFLICTS = 2_000
@@ -283,7 +282,7 @@ class Search:
     def _refuted(self, model: Model, method: str, assignment: Assignment | None = None) -> Outcome:
         if assignment is None:
             assert isinstance(model, CayleyTable)
-            assignment = _failing_assignment(model, self.law2, self._seed)
+            assignment = failing_assignment(model, self.law2, self._seed)
         refutation = Refutation(self.law1, self.law2, model, assignment)
         check(refutation)
         return self._ended("refuted", refutation, method)
@@ -304,7 +303,7 @@ def _table(cells: Tables) -> CayleyTable:
     return CayleyTable(tuple(tuple(row) for row in cells.tolist()))
 
 
-def _failing_assignment(table: CayleyTable, law: Law, seed: int) -> Assignment:
+def failing_assignment(table: CayleyTable, law: Law, seed: int = 0) -> Assignment:
     """Return an assignment under which the law fails: the first one, unless there are too many to try in order."""
     if table.order ** len(law.variables) > FEW_ASSIGNMENTS:
         draw = random.Random(seed)
