@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ekiden_cayley.errors import CayleyError, StoppedError
 from ekiden_cayley.implied import obvious_implication
-from ekiden_cayley.infinite import RULE_SPACES, InfiniteSearch
 from ekiden_cayley.kernels import first_refuting
 from ekiden_cayley.outcome import LARGEST_MAX_ORDER, Outcome, Progress, Reason, Unit
 from ekiden_cayley.sat import SatSearch
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from ekiden_cayley.families import Families
+    from ekiden_cayley.infinite import InfiniteSearch
     from ekiden_cayley.stop import Stop
     from ekiden_magma import Assignment
     from ekiden_magma.natural import ResidueModel
@@ -209,6 +209,8 @@ class Search:
                 yield from self._solve(order, None)
 
     def _take_turns(self) -> Steps:
+        from ekiden_cayley.infinite import RULE_SPACES, InfiniteSearch
+
         conflicts, assignments = FIRST_CONFLICTS, FIRST_ASSIGNMENTS
         infinite = [InfiniteSearch(self.law1, self.law2, space) for space in RULE_SPACES]
         while self._best is None and (self._open_orders() or not all(search.exhausted for search in infinite)):

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ekiden_orchestrator.commands.cayley_outcome import show_outcome
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from ekiden_cayley.outcome import Progress as SearchProgress
     from ekiden_cayley.scan import ScanProgress, ScanReport
 
     ShowProgress = Callable[[ScanProgress], None]
@@ -46,6 +49,52 @@ def scan(
         with _progress_bar() as show:
             report = run_scan(laws, out, time_limit_s=time_limit, parquet=parquet, progress=show)
     typer.echo(report.model_dump_json() if as_json else _described(report, out))
+
+
+@app.command()
+def refute(
+    law1: Annotated[str, typer.Argument(help="The premise, such as 'x ◇ y = y ◇ x'; * may stand for ◇.")],
+    law2: Annotated[str, typer.Argument(help="The conclusion, written like the premise.")],
+    *,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds for the search.")] = None,
+    max_order: Annotated[int | None, typer.Option(min=2, help="The largest order for SAT model finding.")] = None,
+    smallest: Annotated[bool, typer.Option("--smallest", help="Find a smallest table, and prove it so.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Chooses among equal ways to search.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    lean: Annotated[bool, typer.Option("--lean", help="Print the answer as a Lean file for the judge.")] = False,
+) -> None:
+    """Search a magma that satisfies LAW1 and breaks LAW2.
+
+    Exits with 0 when one is found, with 1 when none is found (which proves nothing), with 2 on input that is no law.
+    """
+    with _usage_errors_exit_2():
+        from ekiden_cayley.models import RefutationReport
+        from ekiden_cayley.refuter import Refuter
+        from ekiden_config import load_settings
+        from ekiden_magma import parse_law
+
+        premise, conclusion = parse_law(law1), parse_law(law2)
+        settings = load_settings().cayley
+        with _search_status() as show:
+            outcome = Refuter().refute(
+                premise,
+                conclusion,
+                time_limit_s=settings.time_limit_s if time_limit is None else time_limit,
+                max_order=settings.max_order if max_order is None else max_order,
+                smallest=smallest,
+                seed=settings.seed if seed is None else seed,
+                progress=show,
+            )
+        report = RefutationReport.of_search(outcome, include_lean=lean)
+        if as_json:
+            typer.echo(report.model_dump_json())
+        elif lean and report.code:
+            typer.echo(report.code, nl=False)
+        else:
+            show_outcome(outcome)
+            if lean and outcome.refutation is not None:
+                typer.echo(report.note, err=True)
+    raise typer.Exit(0 if outcome.refutation else 1)
 
 
 def _described(report: ScanReport, out: Path) -> str:
@@ -86,3 +135,16 @@ def _progress_bar() -> Generator[ShowProgress]:
         names = {"evaluate": "Evaluating laws on magmas", "join": "Joining signatures"}
         tasks = {phase: bars.add_task(name, total=None) for phase, name in names.items()}
         yield lambda at: bars.update(tasks[at.phase], completed=at.done, total=at.total)
+
+
+@contextmanager
+def _search_status() -> Generator[Callable[[SearchProgress], None]]:
+    """Show on standard error what a search does."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("Searching") as status:
+        yield lambda at: status.update(f"Searching: {at}")
