@@ -14,8 +14,10 @@ from ekiden_magma.certificate import (
 )
 from ekiden_magma.chain import steps_along
 from ekiden_magma.check import check
-from ekiden_magma.errors import CertificateError, LawSyntaxError, MagmaError
+from ekiden_magma.errors import CertificateError, CertificateLimitError, LawSyntaxError, MagmaError
 from ekiden_magma.law import Law
+from ekiden_magma.lean import lean_answer
+from ekiden_magma.lean_read import read_answer
 from ekiden_magma.natural import AffineRule, ResidueModel, named_models
 from ekiden_magma.parse import parse_law, parse_term, read_laws
 from ekiden_magma.program import StraightLine, straight_line
@@ -29,6 +31,7 @@ __all__ = [
     "CayleyTable",
     "Certificate",
     "CertificateError",
+    "CertificateLimitError",
     "EquationalProof",
     "Law",
     "LawSyntaxError",
@@ -43,9 +46,11 @@ __all__ = [
     "Variable",
     "check",
     "from_json",
+    "lean_answer",
     "named_models",
     "parse_law",
     "parse_term",
+    "read_answer",
     "read_laws",
     "steps_along",
     "straight_line",
