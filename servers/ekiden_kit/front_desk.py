@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ekiden_config.places import is_set
+from ekiden_kit.conversation import Conversation
 from ekiden_kit.desk import Desk, Listing
 from ekiden_kit.table import ServerEntry
 from ekiden_kit.wire import Lines, Wire
@@ -27,21 +28,6 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 16
 _SWITCH_INTERVAL_S = 0.0005
 """How soon the importing thread lets the desk have the interpreter; the usual 5 ms would be felt at every answer."""
-
-
-class Conversation:
-    """What a client said before the server could listen.
-
-    Attributes:
-        lines: Every complete line, in order.
-        rest: The beginning of the next line.
-        answered: The ids of the requests that the desk answered.
-    """
-
-    def __init__(self) -> None:
-        self.lines: list[bytes] = []
-        self.rest = b""
-        self.answered: list[int | str] = []
 
 
 def serve(served: Sequence[ServerEntry], read_listing: Callable[[], Listing | None] | None = None) -> int:

@@ -11,8 +11,8 @@ from mcp.types import JSONRPCError, JSONRPCResponse, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from ekiden_kit.build import EkidenServer
+from ekiden_kit.conversation import Conversation
 from ekiden_kit.departure import leave_soon, stop_descendants
-from ekiden_kit.front_desk import Conversation
 from ekiden_kit.wire import Lines, Wire
 
 _CHUNK = 1 << 16
