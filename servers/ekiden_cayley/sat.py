@@ -18,6 +18,7 @@ ORDER_LIMIT = 20
 CLAUSE_LIMIT = 3_000_000
 CONFLICTS_PER_STEP = 400
 PROPAGATIONS_PER_STEP = 400_000
+CLAUSES_OF_FULL_STEPS = 20_000
 
 SatResult = CayleyTable | Literal["none", "too large"]
 """A table; or "none", a proof that no counterexample is generated with this order; or "too large" to be tried."""
@@ -93,13 +94,15 @@ class SatSearch:
             self.clauses += len(chunk)
             yield
         self._diversify(formula)
+        share = min(1.0, CLAUSES_OF_FULL_STEPS / self.clauses)
+        conflicts, propagations = max(8, round(CONFLICTS_PER_STEP * share)), round(PROPAGATIONS_PER_STEP * share)
         while True:
-            solver.conf_budget(CONFLICTS_PER_STEP)
-            solver.prop_budget(PROPAGATIONS_PER_STEP)
+            solver.conf_budget(conflicts)
+            solver.prop_budget(propagations)
             answer = solver.solve_limited(expect_interrupt=True)
             if answer is not None:
                 return self._read(formula) if answer else "none"
-            self.conflicts += CONFLICTS_PER_STEP
+            self.conflicts += conflicts
             yield
 
     def _diversify(self, formula: Formula) -> None:
