@@ -1,8 +1,8 @@
 """Search for infinite counterexamples: magmas on the naturals with an affine rule for each pair of residues.
 
-A backtracking search chooses the rules one by one. Law 1 is computed on a list of small assignments; the first product
+A backtracking search chooses the rules one by one. Law 1 is computed on a list of assignments; the first product
 that needs a rule not chosen yet is where the search branches, and an assignment under which law 1 fails prunes. When
-law 1 holds on the whole list, law 2 is made to fail on small numbers. What survives is decided exactly for all naturals
+law 1 holds on the whole list, law 2 is made to fail on such a list. What survives is decided exactly for all naturals
 by `ekiden_magma.natural`; an assignment that refutes law 1 there joins the list.
 """
 
@@ -26,6 +26,7 @@ MAX_VARIABLES = 6
 MAX_OPERATIONS = 16
 ASSIGNMENTS = 160
 SPARE_ASSIGNMENTS = 64
+WIDEST = 60
 EXACT_CELLS = 4000
 
 Numbers = NDArray[np.int64]
@@ -81,8 +82,8 @@ class InfiniteSearch:
         self._stack = np.zeros((cells + 1, 3), dtype=np.int64)
         self._depth = np.array([0, 1], dtype=np.int64)
         self._given = np.zeros((ASSIGNMENTS + SPARE_ASSIGNMENTS, max(1, len(law1.variables))), dtype=np.int64)
-        self._goals = _small_assignments(len(law2.variables), ASSIGNMENTS)
-        first = _small_assignments(len(law1.variables), ASSIGNMENTS)
+        self._goals = _assignments(len(law2.variables), ASSIGNMENTS)
+        first = _assignments(len(law1.variables), ASSIGNMENTS)
         self._given[: len(first)] = first
         self._count = len(first)
 
@@ -133,14 +134,19 @@ def _is_small(law: Law) -> bool:
     return len(law.variables) <= MAX_VARIABLES and law.operations <= MAX_OPERATIONS
 
 
-def _small_assignments(variables: int, count: int) -> Numbers:
-    """Return assignments by small numbers, those with small sums first."""
+def _assignments(variables: int, count: int) -> Numbers:
+    """Return assignments, half of them by small numbers, small sums first, half drawn from a wider range.
+
+    Small numbers alone would let models pass in which truncation hides what happens further out.
+    """
     if variables == 0 or variables > MAX_VARIABLES:
         return np.zeros((1, max(1, variables)), dtype=np.int64)
-    side = max(2, min(40, round((4 * count) ** (1 / variables))))
+    side = max(2, min(40, round((2 * count) ** (1 / variables))))
     points = np.array(list(itertools.product(range(side), repeat=variables)), dtype=np.int64)
     order = np.argsort(points.sum(axis=1) + points.max(axis=1), kind="stable")
-    return np.ascontiguousarray(points[order[:count]])
+    small = points[order[: count // 2]]
+    wide = np.random.default_rng(variables).integers(0, WIDEST, (count - len(small), variables))
+    return np.ascontiguousarray(np.concatenate([small, wide]))
 
 
 def _flat(law: Law) -> Numbers:

@@ -175,13 +175,13 @@ class Search:
         found = self._shelf.library.first_refuting(self.law1, self.law2, self._stop)
         if found is not None:
             self._found(_table(found), "the library of magmas")
+        self.cheap_stages_done = True
         yield
 
     def _quick_orders(self) -> Steps:
         if not self._smallest:
             for order in QUICK_ORDERS:
                 yield from self._solve(order, QUICK_CONFLICTS)
-        self.cheap_stages_done = True
 
     def _try_families(self) -> Steps:
         for place, piece in enumerate(self._shelf.families):
