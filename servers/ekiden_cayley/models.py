@@ -73,9 +73,9 @@ class RefutationReport(Finding):
         ),
     ]
     sides: Annotated[list[int], Field(description="Law 2's sides there.")]
-    no_model_up_to: Annotated[int, Field(description="Proved: no table up to this order refutes it.")]
+    no_model_up_to: Annotated[int, Field(description="Proved: no table up to this order.")]
     seconds: Annotated[float, Field(description="Time worked.")]
-    code: Annotated[str, Field(description="The Lean answer, if asked for.")]
+    code: Annotated[str, Field(description="The Lean answer.")]
 
     @classmethod
     def of_search(cls, outcome: Outcome, *, include_lean: bool) -> Self:

@@ -52,8 +52,8 @@ rows, table[i][j] = i ◇ j, over 0, ..., n - 1. Most pairs that can be refuted 
 within {LONGEST_CALL_S:.0f} seconds. When nothing is found, ask again with more time, or try to prove the implication.
 """
 
-TableText = Annotated[str, Field(description="As '[[0,1],[1,0]]' or '0110'.")]
-TimeLimit = Annotated[float, Field(ge=0, le=LONGEST_CALL_S, description="Seconds; 0: the server's setting.")]
+TableInput = Annotated[list[list[int] | int] | str, Field(description="Rows, or digits '0110'.")]
+TimeLimit = Annotated[float, Field(ge=0, le=LONGEST_CALL_S, description="Seconds; 0: default.")]
 
 _Answer = TypeVar("_Answer")
 
@@ -98,11 +98,9 @@ async def cayley_refute(  # noqa: PLR0917  # a tool's arguments are named
     law2: Annotated[str, Field(description="The conclusion.")],
     ctx: Context,
     time_limit_s: TimeLimit = 0,
-    max_order: Annotated[
-        int, Field(ge=0, le=LARGEST_MAX_ORDER, description="Largest order for SAT; 0: the server's setting.")
-    ] = 0,
+    max_order: Annotated[int, Field(ge=0, le=LARGEST_MAX_ORDER, description="Largest order for SAT; 0: default.")] = 0,
     smallest: Annotated[bool, Field(description="Prove the table smallest. Slower.")] = False,
-    include_lean: Annotated[bool, Field(description="Add `code`, a ready Lean answer with the verdict false.")] = False,
+    include_lean: Annotated[bool, Field(description="Add `code`, a Lean answer with verdict false.")] = False,
 ) -> RefutationReport:
     """Search a magma that satisfies law1 and breaks law2: law1 does not imply law2.
 
@@ -132,7 +130,7 @@ async def cayley_refute_batch(
     ctx: Context,
     time_limit_s: TimeLimit = 0,
 ) -> BatchReport:
-    """Do what cayley_refute does for several pairs in one time limit: cheap methods for all first, then turns.
+    """Run cayley_refute on several pairs in one time limit: cheap methods for all first, then turns.
 
     A pair that is not refuted is not proved.
     """
@@ -161,7 +159,7 @@ async def cayley_refute_batch(
 
 
 async def cayley_check_table(
-    table: TableText,
+    table: TableInput,
     laws: Annotated[list[str], Field(min_length=1, max_length=MAX_LAWS, description="The laws.")],
     ctx: Context,
 ) -> TableReport:
@@ -185,7 +183,7 @@ async def cayley_check_table(
 
 
 async def cayley_laws_of_table(
-    table: TableText,
+    table: TableInput,
     ctx: Context,
     laws: Annotated[list[str], Field(max_length=MAX_LIST, description="The list; empty: all laws.")] = [],  # noqa: B006  # the SDK copies defaults
     max_operations: Annotated[
@@ -219,8 +217,8 @@ async def cayley_laws_of_table(
     return await _on_a_thread(ctx, work, TABLE_LIMIT_S, _Bulletin())
 
 
-def _table(text: str) -> CayleyTable:
-    magma = CayleyTable.parse(text)
+def _table(given: list[list[int] | int] | str) -> CayleyTable:
+    magma = CayleyTable.parse(given) if isinstance(given, str) else CayleyTable.from_value(given)
     if magma.order > LARGEST_MAX_ORDER:
         raise CayleyError(f"The table has order {magma.order!r}; tables are taken up to order {LARGEST_MAX_ORDER}.")
     return magma

@@ -86,7 +86,7 @@ async def test_a_batch_gives_one_result_per_pair_in_order(client: Client) -> Non
 
 async def test_a_table_is_checked_against_laws(client: Client) -> None:
     laws = [COMMUTATIVE, "x = x ◇ x", "x ◇ (y ◇ x) = y"]
-    assert await answer(client, "cayley_check_table", table="[[0,1],[1,0]]", laws=laws) == {
+    assert await answer(client, "cayley_check_table", table=[[0, 1], [1, 0]], laws=laws) == {
         "items": [
             {"law": "x ◇ y = y ◇ x", "holds": True, "assignment": {}},
             {"law": "x = x ◇ x", "holds": False, "assignment": {"x": 1}},
