@@ -4,7 +4,7 @@ A search is a generator of short steps; `advance` runs steps until a `Stop` expi
 again, except that a search whose solvers were given back (`release`) solves its open orders anew.
 
 Stages: plain implications; all tables of order 2 and 3; the packaged library; model finding in orders 4 and 5 with few
-conflicts; structured families; then model finding in all orders and infinite models take turns with rising budgets.
+conflicts; structured families; then infinite models and model finding in all orders take turns with rising budgets.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FIRST_SAT_ORDER = 4
 QUICK_ORDERS = (4, 5)
 QUICK_CONFLICTS = 2_000
 FIRST_CONFLICTS = 4_000
-FIRST_ASSIGNMENTS = 400_000
+FIRST_ASSIGNMENTS = 200_000
 ASSIGNMENTS_PER_STEP = 100_000
 RISE = 4
 HEAVY = 2_000_000
@@ -216,12 +216,12 @@ class Search:
         while self._best is None and (self._open_orders() or not all(search.exhausted for search in infinite)):
             if self.outcome is not None:
                 return
+            for search in infinite:
+                yield from self._explore(search, assignments)
             for order in self._open_orders():
                 yield from self._solve(order, conflicts)
                 if self.weight > HEAVY:
                     self._drop(order)
-            for search in infinite:
-                yield from self._explore(search, assignments)
             conflicts, assignments = conflicts * RISE, assignments * RISE
 
     def _open_orders(self) -> list[int]:

@@ -18,6 +18,7 @@ from ekiden_cayley.stop import Stop
 from ekiden_magma import CayleyTable, Law, parse_law
 from ekiden_magma.certificate import Refutation
 from ekiden_magma.check import check
+from ekiden_magma.natural import ResidueModel
 from servers.cayley.strategies import as_magmas, laws
 
 if TYPE_CHECKING:
@@ -235,6 +236,21 @@ def test_progress_names_the_stage_and_what_was_counted() -> None:
     proved = [at.no_model_up_to for at in seen]
     assert proved == sorted(proved)
     assert "small tables, order 3: 3340 tables" in map(str, seen)
+
+
+@pytest.mark.parametrize(
+    ("law1", "law2"),
+    [
+        ("x = y ◇ ((z ◇ (y ◇ y)) ◇ x)", "x = (y ◇ y) ◇ ((x ◇ y) ◇ x)"),
+        ("x = (x ◇ y) ◇ ((y ◇ z) ◇ y)", "x ◇ y = x ◇ ((y ◇ x) ◇ z)"),
+    ],
+)
+def test_pairs_that_no_table_of_order_up_to_5_refutes_are_refuted_by_infinite_models(law1: str, law2: str) -> None:
+    outcome = REFUTER.refute(parse_law(law1), parse_law(law2), time_limit_s=50)
+    assert isinstance(refutation_of(outcome).model, ResidueModel)
+    assert outcome.method == "the infinite models on the naturals"
+    assert outcome.no_model_up_to >= 5
+    assert not outcome.is_smallest
 
 
 def test_the_search_of_infinite_models_is_the_same_in_small_and_large_budgets() -> None:
