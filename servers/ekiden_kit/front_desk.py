@@ -25,7 +25,6 @@ from ekiden_kit.wire import Lines, Wire
 if TYPE_CHECKING:
     from ekiden_kit.build import EkidenServer
 
-_CHUNK = 1 << 16
 _SWITCH_INTERVAL_S = 0.0005
 """How soon the importing thread lets the desk have the interpreter; the usual 5 ms would be felt at every answer."""
 
@@ -114,7 +113,7 @@ def _attend(wire: Wire, desk: Desk, loading: _Loading) -> Conversation | None:
     while True:
         ready, _, _ = select.select([wire.source, loading.done], [], [], patience_s)
         if wire.source in ready:
-            chunk = os.read(wire.source, _CHUNK)
+            chunk = wire.read()
             if not chunk or not _hear(lines.feed(chunk), conversation, desk, wire):
                 return None
         loading.start()
@@ -135,6 +134,6 @@ def _hear(lines: Sequence[bytes], conversation: Conversation, desk: Desk, wire: 
         try:
             while answer:
                 answer = answer[os.write(wire.sink, answer) :]
-        except BrokenPipeError:
+        except ConnectionError:
             return False
     return True

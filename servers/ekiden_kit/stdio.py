@@ -15,7 +15,6 @@ from ekiden_kit.conversation import Conversation
 from ekiden_kit.departure import leave_soon, stop_descendants
 from ekiden_kit.wire import Lines, Wire
 
-_CHUNK = 1 << 16
 _SURE_TO_FIT = 4096
 """Bytes that a pipe said to be writable takes without blocking."""
 
@@ -66,7 +65,7 @@ class _Session:
             for line in self._heard.lines:
                 await heard.send(_message(line))
             lines = Lines(self._heard.rest)
-            while chunk := await _read(self._wire.source):
+            while chunk := await _read(self._wire):
                 for line in lines.feed(chunk):
                     await heard.send(_message(line))
             self._end(0)
@@ -81,7 +80,7 @@ class _Session:
                 text = message.model_dump_json(by_alias=True, exclude_unset=True)
                 try:
                     await _write(self._wire.sink, text.encode() + b"\n")
-                except BrokenPipeError:  # the client no longer listens
+                except ConnectionError:  # the client no longer listens
                     self._end(0)
                     scope.cancel()
 
@@ -93,12 +92,12 @@ def _message(line: bytes) -> SessionMessage | Exception:
         return error
 
 
-async def _read(source: int) -> bytes:
+async def _read(wire: Wire) -> bytes:
     try:
-        await anyio.wait_readable(source)
+        await anyio.wait_readable(wire.source)
     except PermissionError:  # a plain file or the null device: always ready, and not for epoll
         await anyio.lowlevel.checkpoint()
-    return os.read(source, _CHUNK)
+    return wire.read()
 
 
 async def _write(sink: int, data: bytes) -> None:

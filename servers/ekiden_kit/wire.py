@@ -3,6 +3,8 @@
 import os
 from typing import NamedTuple
 
+_CHUNK = 1 << 16
+
 
 class Wire(NamedTuple):
     """The two descriptors that carry the protocol."""
@@ -23,6 +25,13 @@ class Wire(NamedTuple):
         os.close(nothing)
         os.dup2(2, 1)
         return wire
+
+    def read(self) -> bytes:
+        """Return what has arrived, after waiting for it; nothing when the client has left."""
+        try:
+            return os.read(self.source, _CHUNK)
+        except ConnectionResetError:  # of a socket, as Node uses: the client left answers unread
+            return b""
 
 
 class Lines:

@@ -1,7 +1,9 @@
 """A server process behind its front desk, talked to over its standard streams."""
 
 import json
+import select
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Generator
@@ -122,6 +124,32 @@ def test_the_process_ends_when_its_input_closes_before_the_server_is_there(talk:
     talk.say(INITIALIZE)
     assert talk.hear()["id"] == 0
     assert talk.leave() == 0
+
+
+@pytest.mark.parametrize("opening", [[], [INITIALIZED, call("block", "tally_block"), call(1, "tally_add", parts=[])]])
+def test_a_client_on_a_socket_may_leave_answers_unread(listing_file: Path, opening: list[Message]) -> None:
+    """Node gives its children a socket for a pipe; closed with something unread, it resets the connection."""
+    ours, theirs = socket.socketpair()
+    with (
+        ours,
+        subprocess.Popen(
+            [sys.executable, MAIN, listing_file], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE
+        ) as process,
+    ):
+        theirs.close()
+        with ours.makefile("rwb") as stream:
+            for message in [INITIALIZE, *opening]:
+                stream.write(json.dumps(message).encode() + b"\n")
+            stream.flush()
+            for _ in opening[1:]:
+                stream.readline()
+            stream.write(json.dumps(request("last", "ping")).encode() + b"\n")
+            stream.flush()
+            select.select([ours], [], [], 20)
+        ours.close()
+        assert process.wait(timeout=20) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
 
 
 def child_of(talk: Talk) -> psutil.Process:
