@@ -3,6 +3,7 @@
 import json
 import os
 import tempfile
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -34,7 +35,13 @@ class Launch(NamedTuple):
 
     @classmethod
     def over_http(cls, url: str) -> "Launch":
-        """Connect to `ekiden serve --http` at an address, with or without `/mcp` at its end."""
+        """Connect to `ekiden serve --http` at an address, with or without `/mcp` at its end.
+
+        Raises:
+            KitError: If it is no such address.
+        """
+        if not url.startswith(("http://", "https://")):
+            raise KitError(f"The address {url!r} does not begin with 'http://' or 'https://'.")
         return cls(None, url.rstrip("/").removesuffix("/mcp"))
 
 
@@ -72,8 +79,18 @@ def read_existing(file: Path) -> str:
 
 
 def write_whole(file: Path, text: str) -> None:
-    """Write a file so that nobody ever sees half of it, keeping its permissions and following a link."""
-    target = file.resolve()
+    """Write a file so that nobody ever sees half of it, keeping its permissions and following a link.
+
+    Raises:
+        KitError: If it cannot be written.
+    """
+    try:
+        _replace(file.resolve(), text)
+    except OSError as error:
+        raise KitError(f"Cannot write {str(file)!r}: {error.strerror or type(error).__name__}.") from error
+
+
+def _replace(target: Path, text: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -134,8 +151,8 @@ def _address(url: str, entry: ServerEntry) -> str:
 
 def _merged_toml(existing: str, section: str, rendered: Mapping[str, Table]) -> str:
     try:
-        document = tomlkit.parse(existing)
-    except TOMLKitError as error:
+        document, meant = tomlkit.parse(existing), tomllib.loads(existing)
+    except (TOMLKitError, tomllib.TOMLDecodeError) as error:
         raise KitError(f"The file to merge into is not TOML: {error}.") from error
     if section not in document:
         document[section] = tomlkit.table(is_super_table=True)
@@ -143,7 +160,21 @@ def _merged_toml(existing: str, section: str, rendered: Mapping[str, Table]) -> 
     if not isinstance(servers, dict):
         raise KitError(f"The file to merge into has {section!r} that is not a table.")
     _put(cast("Table", servers), rendered)
-    return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]  # its parameters are partly untyped
+    text = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]  # its parameters are partly untyped
+    _put(meant.setdefault(section, {}), rendered)
+    if not _says(text, meant):  # tomlkit misplaces tables that are added to one of dotted keys
+        raise KitError(
+            f"The file to merge into writes {section!r} in a way that cannot be added to; give each server in it a "
+            f"table of its own, headed [{section}.NAME]."
+        )
+    return text
+
+
+def _says(text: str, meant: Table) -> bool:
+    try:
+        return tomllib.loads(text) == meant
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def _merged_json(existing: str, section: str, rendered: Mapping[str, Table]) -> str:

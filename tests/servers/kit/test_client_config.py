@@ -218,6 +218,7 @@ def test_merging_twice_changes_nothing(client: ClientName, launch: Launch) -> No
     [
         ("codex", "a = "),
         ("codex", "mcp_servers = 3"),
+        ("codex", "mcp_servers.mine.command = 'a'\nmcp_servers.other.command = 'b'"),
         ("claude", "// note\n{}"),
         ("claude", "[]"),
         ("vscode", '{"servers": []}'),
@@ -240,6 +241,19 @@ def test_a_file_is_replaced_whole_with_its_permissions(tmp_path: Path) -> None:
     assert read_existing(file) == "b = 2\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in file.parent.iterdir()] == ["config.toml"]
+
+
+@pytest.mark.parametrize("place", ["config.toml/below.toml", "."])
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path, place: str) -> None:
+    (tmp_path / "config.toml").touch()
+    with pytest.raises(KitError, match="Cannot write"):
+        write_whole(tmp_path / place, "a = 1\n")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8765", "ftp://127.0.0.1", ""])
+def test_an_address_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(KitError, match="does not begin with 'http://'"):
+        Launch.over_http(url)
 
 
 def test_line_ends_survive(tmp_path: Path) -> None:
