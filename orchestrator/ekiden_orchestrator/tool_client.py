@@ -1,7 +1,8 @@
 """Calling tools as an agent does: through a real MCP client, in memory or over HTTP."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Container
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import Any, cast
 
 import httpx2
@@ -12,7 +13,7 @@ from mcp.types import CallToolResult, TextContent, Tool
 
 from ekiden_config import Settings
 from ekiden_kit.build import build_server
-from ekiden_kit.table import entries
+from ekiden_kit.table import TOKEN_VARIABLE, entries
 from ekiden_orchestrator.errors import CommandError
 
 _CONNECT_TIMEOUT_S = 10.0
@@ -60,19 +61,29 @@ async def _client(server: str, settings: Settings, url: str | None) -> AsyncGene
     token = settings.http.token
     headers = {"Authorization": f"Bearer {token.get_secret_value()}"} if token else {}
     timeout = httpx2.Timeout(_CONNECT_TIMEOUT_S, read=entry.tool_timeout_s)
+    statuses: set[int] = set()
+
+    async def note_status(response: httpx2.Response) -> None:
+        statuses.add(response.status_code)
+
     try:
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=timeout) as web,
+            httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks={"response": [note_status]}) as web,
             Client(streamable_http_client(address, http_client=web)) as client,
         ):
             yield client
     except* (httpx2.TransportError, MCPError, EndOfStream) as failures:
-        raise CommandError(f"Cannot talk to {address!r}: {_reason(failures)}.") from failures
+        raise CommandError(f"Cannot talk to {address!r}: {_reason(failures, statuses)}.") from failures
 
 
-def _reason(failure: BaseException) -> str:
+def _reason(failure: BaseException, statuses: Container[int]) -> str:
+    """Say why a server cannot be talked to; the SDK's client tells nothing of a refusal's status."""
+    if HTTPStatus.UNAUTHORIZED in statuses:
+        return f"it wants another bearer token; put the one that it was started with into {TOKEN_VARIABLE}"
+    if HTTPStatus.NOT_FOUND in statuses:
+        return "nothing is served there; `ekiden serve --http` says what it serves when it starts"
     if isinstance(failure, BaseExceptionGroup):
-        return _reason(cast("BaseExceptionGroup[BaseException]", failure).exceptions[0])
+        return _reason(cast("BaseExceptionGroup[BaseException]", failure).exceptions[0], statuses)
     return str(failure).rstrip(".") or type(failure).__name__
 
 

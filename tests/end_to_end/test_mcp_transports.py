@@ -77,16 +77,19 @@ def without_wall_time(answer: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in answer.items() if key != WALL_TIME}
 
 
-def shell(*arguments: str) -> dict[str, Any]:
-    environment = os.environ | {"EKIDEN_HTTP_TOKEN": TOKEN}
-    done = subprocess.run(
+def ekiden_call(*arguments: str, token: str = TOKEN) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, *EKIDEN, "call", *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
-        env=environment,
+        env=os.environ | {"EKIDEN_HTTP_TOKEN": token},
     )
+
+
+def shell(*arguments: str) -> dict[str, Any]:
+    done = ekiden_call(*arguments)
     assert done.returncode == 0, done.stderr
     return without_wall_time(json.loads(done.stdout))
 
@@ -110,3 +113,16 @@ async def test_every_transport_gives_the_same_structured_answer(address: str, ca
     answers.append(shell(call.server, call.tool, arguments))
     answers.append(shell(call.server, call.tool, arguments, "--url", address))
     assert answers == [in_memory] * 6
+
+
+@pytest.mark.parametrize("token", ["", "open barley"])
+def test_a_shell_call_without_the_token_says_what_it_needs(address: str, token: str) -> None:
+    done = ekiden_call("judge", "judge_answer", "{}", "--url", address, token=token)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "it wants another bearer token; put the one that it was started with into EKIDEN_HTTP_TOKEN." in done.stderr
+
+
+def test_a_shell_call_where_nothing_is_served_says_so(address: str) -> None:
+    done = ekiden_call("judge", "judge_answer", "{}", "--url", f"{address}/nowhere/mcp")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nothing is served there" in done.stderr
