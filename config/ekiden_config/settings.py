@@ -160,7 +160,9 @@ def _explanation(refusal: ValidationError, layers: Sequence[_Layer]) -> str:
             "?" if near else "."
         )
     value = "a secret" if path[-1] == "token" else repr(error["input"])
-    return f"Setting {name!r} in {layer.source} is {value}: {error['msg']}."
+    # pydantic would name the class of ours that the section is read into
+    told = "Input should be a section" if error["type"] in {"model_type", "dict_type"} else error["msg"]
+    return f"Setting {name!r} in {layer.source} is {value}: {told}."
 
 
 def _known_keys(path: Sequence[str]) -> list[str]:

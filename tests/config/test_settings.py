@@ -89,7 +89,8 @@ def test_the_token_is_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         ("cayley.sed = 1", "Unknown setting 'cayley.sed' in FILE: did you mean 'cayley.seed'?"),
         ("[caley]", "Unknown setting 'caley' in FILE: did you mean 'cayley'?"),
         ("cayley.seed = -1", "Setting 'cayley.seed' in FILE is -1: Input should be greater than or equal to 0."),
-        ("servers = 3", "Setting 'servers' in FILE is 3: Input should be a valid dictionary."),
+        ("servers = 3", "Setting 'servers' in FILE is 3: Input should be a section."),
+        ("cayley = 3", "Setting 'cayley' in FILE is 3: Input should be a section."),
         ("servers.x.tool_timeout_s = 0", "Setting 'servers.x.tool_timeout_s' in FILE is 0: Input should be "
          "greater than 0."),
         ("servers.x.tool_timeout = 1", "Unknown setting 'servers.x.tool_timeout' in FILE: did you mean "
