@@ -62,7 +62,7 @@ class Finding(BaseModel):
     name: str = Field(description="What it is called.")
     state: State = Field(description="Whether it is there and new enough; 'broken' when it does not even tell.")
     required: bool = Field(description="Whether Ekiden cannot do without it.")
-    version: str | None = Field(description="The version found, when it tells one.")
+    version: str | None = Field(description="The version found, when it tells one; of solver isolation the kind.")
     minimum: str | None = Field(description="The oldest version expected, when it matters.")
     purpose: str = Field(description="What Ekiden uses it for.")
     how_to_get: str = Field(description="Where it comes from.")
@@ -80,11 +80,11 @@ def wanted() -> Outside:
 
 
 def examine(outside: Outside) -> list[Finding]:
-    """Look for everything on a list, and at this Python."""
+    """Look for everything on a list, at this Python, and at what holds a marathon's solver here."""
     with ThreadPoolExecutor(max_workers=4) as pool:
         programs = pool.map(_program, outside.program)
         isolation = pool.map(_isolation, outside.isolation)
-        return [_python(), *programs, *map(_package, outside.package), *isolation]
+        return [_python(), *programs, *map(_package, outside.package), *isolation, _solver_isolation()]
 
 
 def _python() -> Finding:
@@ -119,6 +119,24 @@ def _package(item: Wanted) -> Finding:
 def _isolation(item: WantedIsolation) -> Finding:
     given = os.access(item.writable, os.W_OK) if item.writable else _run(list(item.command)) is not None
     return _finding("isolation", item, None, state=None if given else "missing")
+
+
+def _solver_isolation() -> Finding:
+    from ekiden_orchestrator.marathon.errors import MarathonError
+    from ekiden_orchestrator.marathon.trial import try_isolation
+
+    try:
+        tried = try_isolation()
+    except MarathonError:
+        tried = None
+    item = Wanted(
+        name="solver isolation",
+        purpose="keeps a marathon's solver from labels and keys, and leaves nothing of it running",
+        how_to_get="the administrator: allow unprivileged user namespaces (the strongest kind is 'confined')",
+    )
+    if tried is None:
+        return _finding("isolation", item, None, state="broken")
+    return _finding("isolation", item, tried.isolation, state="missing" if tried.refused else "ok")
 
 
 def _finding(

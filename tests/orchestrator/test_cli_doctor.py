@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ekiden_orchestrator.doctor import Finding, Outside, Wanted, WantedIsolation, WantedProgram, examine, wanted
+from ekiden_orchestrator.marathon.trial import try_isolation
 
 
 def program(folder: Path, name: str, script: str) -> None:
@@ -25,7 +26,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def states(findings: list[Finding]) -> dict[str, tuple[str, str | None]]:
-    return {finding.name: (finding.state, finding.version) for finding in findings if finding.kind != "python"}
+    always = {"python", "solver isolation"}
+    return {finding.name: (finding.state, finding.version) for finding in findings if finding.name not in always}
 
 
 def test_programs_are_found_too_old_broken_or_missing(path: Path) -> None:
@@ -69,6 +71,25 @@ def test_packages_and_means_of_isolation_are_looked_at(path: Path) -> None:
     }
 
 
+def test_the_isolation_of_a_solver_is_the_one_that_an_attempt_gets() -> None:
+    tried = try_isolation()
+    assert tried is not None
+    found = examine(Outside(program=(), package=(), isolation=()))[-1]
+    assert (found.name, found.version) == ("solver isolation", tried.isolation)
+    assert (found.state == "ok") is (tried.isolation == "confined")
+
+
+def test_without_user_namespaces_the_isolation_of_a_solver_is_a_weaker_one() -> None:
+    forbid = "echo 0 > /proc/sys/user/max_user_namespaces"
+    program = "from ekiden_orchestrator.doctor import *; print(examine(wanted())[-1])"
+    inside = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{forbid} && exec "$0" -c "$1"', sys.executable]
+    if subprocess.run([*inside, "1"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("user namespaces, or their limits, are out of reach here")
+    done = subprocess.run([*inside, program], capture_output=True, text=True, check=True, timeout=60)
+    assert "state='missing'" in done.stdout
+    assert "version='subreaper'" in done.stdout
+
+
 def test_the_list_is_complete_and_each_thing_once() -> None:
     outside = wanted()
     names = [item.name for item in (*outside.program, *outside.package, *outside.isolation)]
@@ -99,6 +120,7 @@ def test_the_table_says_what_each_thing_is_for_and_how_to_get_it(tmp_path: Path)
     done = doctor(tmp_path)
     assert done.returncode == 1
     assert "required, missing" in done.stdout
+    assert "Ekiden cannot work without: git." in done.stdout
     for item in wanted().program:
         assert item.purpose in done.stdout
         assert item.how_to_get in done.stdout

@@ -36,9 +36,17 @@ def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="Print the fi
     else:
         from rich.console import Console
 
-        Console().print(_table(findings))
+        console = Console(highlight=False)
+        console.print(_table(findings))
+        console.print(_verdict(findings))
     if any(finding.prevents_work for finding in findings):
         raise typer.Exit(1)
+
+
+def _verdict(findings: "Sequence[Finding]") -> str:
+    if lacking := [finding.name for finding in findings if finding.prevents_work]:
+        return f"[red]Ekiden cannot work without: {', '.join(lacking)}.[/]"
+    return "[green]Everything that Ekiden needs is here;[/] what is missing above is optional."
 
 
 def _table(findings: "Sequence[Finding]") -> "Table":
@@ -54,7 +62,7 @@ def _table(findings: "Sequence[Finding]") -> "Table":
         expected = f" want {finding.minimum}" if finding.minimum and finding.state != "ok" else ""
         table.add_row(
             f"[bold]{finding.name}[/]" if finding.required else finding.name,
-            "[red]required, missing[/]" if finding.prevents_work else _SIGNS[finding.state],
+            f"{'[red]required,[/] ' if finding.prevents_work else ''}{_SIGNS[finding.state]}",
             (finding.version or "") + expected,
             finding.purpose + ("" if finding.state == "ok" else f"\n[dim]{finding.how_to_get}[/]"),
         )
