@@ -40,6 +40,9 @@ def serve(served: Sequence[ServerEntry], read_listing: Callable[[], Listing | No
         The exit status.
     """
     wire = Wire.claim()
+    if os.isatty(wire.source):
+        sys.stderr.write("Waiting for an MCP client on standard input. People use `ekiden call`; Ctrl-C ends this.\n")
+        sys.stderr.flush()
     usual_interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     loading = _Loading(served)

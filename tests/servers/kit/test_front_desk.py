@@ -1,6 +1,8 @@
 """A server process behind its front desk, talked to over its standard streams."""
 
 import json
+import os
+import pty
 import select
 import signal
 import socket
@@ -257,6 +259,18 @@ print(*sorted({{name.partition('.')[0] for name in sys.modules}}))
     assert ours <= loaded
     assert not loaded & heavy
     assert not loaded & {"anyio", "mcp", "numba", "numpy", "platformdirs", "pydantic", "rich", "tomllib", "typer"}
+
+
+def test_a_person_who_starts_a_server_is_told_what_it_waits_for(listing_file: Path) -> None:
+    terminal, keyboard = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, MAIN, listing_file], stdin=keyboard, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        assert b"Waiting for an MCP client" in process.stderr.readline()
+        process.kill()
+    os.close(terminal)
+    os.close(keyboard)
 
 
 def test_plain_files_serve_as_streams(tmp_path: Path, listing_file: Path) -> None:
