@@ -135,7 +135,7 @@ def test_a_client_on_a_socket_may_leave_answers_unread(listing_file: Path, openi
     with (
         ours,
         subprocess.Popen(
-            [sys.executable, MAIN, listing_file], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE
+            [sys.executable, MAIN, listing_file], stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE
         ) as process,
     ):
         theirs.close()
