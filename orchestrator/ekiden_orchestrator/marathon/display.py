@@ -31,7 +31,8 @@ class Display:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live: Live | None = None
-        self._wall_s = 0.0
+        self._expected_s = 0.0
+        self._problems = 0
         self._next_at = 0.0
 
     def line(self, text: str = "") -> None:
@@ -53,9 +54,16 @@ class Display:
         self.line(f"  Note: {text}")
 
     @contextmanager
-    def phase(self, phase: Phase, wall_s: float = 0.0) -> Generator[None]:
-        """Show live progress during a phase, on a terminal."""
-        self._wall_s = wall_s
+    def phase(self, phase: Phase, *, expected_s: float = 0.0, problems: int = 0) -> Generator[None]:
+        """Show live progress during a phase, on a terminal.
+
+        Args:
+            phase: What goes on.
+            expected_s: How long the solver is going to run at most, if all goes well.
+            problems: How many problems it works on.
+        """
+        self._expected_s = expected_s
+        self._problems = problems
         self._next_at = time.monotonic() + (0.0 if self._console.is_terminal else _PLAIN_INTERVAL_S)
         if not self._console.is_terminal:
             yield
@@ -71,8 +79,9 @@ class Display:
         """Show how the solver stands."""
         counts = glance.answers
         claims = "  ".join(f"{claim} {counts[claim]}" for claim in ("false", "true", "other") if counts[claim])
-        used = f"{glance.elapsed_s:.1f} / {self._wall_s:g} s"
-        self._show(f"solver {glance.state}  {used}  answers {counts.total()}  {claims}", glance.elapsed_s, self._wall_s)
+        used = f"{glance.elapsed_s:.1f} / {self._expected_s:g} s"
+        answers = f"{counts.total()} of {self._problems} answered"
+        self._show(f"solver {glance.state}  {used}  {answers}  {claims}", glance.elapsed_s, self._expected_s)
 
     def judging(self, done: int, total: int) -> None:
         """Show how far the judge is."""

@@ -128,7 +128,7 @@ class Run:
         )
         self._events.append(AttemptStarted(attempt=plan.number, wall_seconds=remaining_s, problems=open_problems))
         plan.folder.create(self._submission, self._manifest.for_solver(without=answered))
-        ended = self._attempt(plan)
+        ended = self._attempt(plan, open_problems)
         self._events.append(ended)
         self._display.solver_ended(ended)
         self._log.write("marathon", f"attempt {ended.attempt} ended: {ended.reason}, exit code {ended.exit_code}")
@@ -136,7 +136,7 @@ class Run:
             self._compose()
             raise KeyboardInterrupt
 
-    def _attempt(self, plan: Plan) -> AttemptEnded:
+    def _attempt(self, plan: Plan, problems: int) -> AttemptEnded:
         def started(event: SolverStarted) -> None:
             self._events.append(event)
             self._log.write("marathon", f"attempt {plan.number} runs; isolation: {event.isolation}")
@@ -147,7 +147,8 @@ class Run:
             self._events.append(Heartbeat(attempt=plan.number, elapsed_seconds=elapsed_s))
 
         observer = Observer(started, heartbeat, self._display.glance, self._log)
-        with self._display.phase("solving", plan.wall_s):
+        expected_s = plan.wall_s if plan.pool_s is None else plan.pool_s
+        with self._display.phase("solving", expected_s=expected_s, problems=problems):
             return run_attempt(plan, self._settings, observer)
 
     def _compose(self) -> SealedAnswers:
