@@ -167,14 +167,14 @@ class Search:
         found = self._shelf.small.first_refuting(self.law1, self.law2, self._stop)
         self._proved.update((2, 3) if found is None else range(2, len(found)))
         if found is not None:
-            self._found(_table(found), "all tables of order 2 and 3")
+            self._found(_table(found), "trying all tables of order 2 and 3")
         yield
 
     def _library(self) -> Steps:
         self._report("library", None, self._shelf.library.tables, "tables")
         found = self._shelf.library.first_refuting(self.law1, self.law2, self._stop)
         if found is not None:
-            self._found(_table(found), "the library of magmas")
+            self._found(_table(found), "a look into the library of magmas")
         self.cheap_stages_done = True
         yield
 
@@ -193,7 +193,7 @@ class Search:
                 found = first_refuting(self.law1, self.law2, piece.tables, stop=self._stop)
                 self._families_tried += len(piece.tables)
                 if found is not None:
-                    self._found(_table(piece.tables[found]), f"the family {piece.method}")
+                    self._found(_table(piece.tables[found]), f"trying the family {piece.method}")
             self._families_done = place + 1
             yield
 
@@ -259,7 +259,7 @@ class Search:
             self._report(f"infinite models of modulus {search.space.modulus}", None, tried, "assignments")
             found = search.advance(ASSIGNMENTS_PER_STEP)
             if found is not None:
-                self.outcome = self._refuted(found.model, "the infinite models on the naturals", found.assignment)
+                self.outcome = self._refuted(found.model, "searching infinite models on the naturals", found.assignment)
             yield
 
     def _drop(self, order: int) -> None:

@@ -248,7 +248,7 @@ def test_progress_names_the_stage_and_what_was_counted() -> None:
 def test_pairs_that_no_table_of_order_up_to_5_refutes_are_refuted_by_infinite_models(law1: str, law2: str) -> None:
     outcome = REFUTER.refute(parse_law(law1), parse_law(law2), time_limit_s=50)
     assert isinstance(refutation_of(outcome).model, ResidueModel)
-    assert outcome.method == "the infinite models on the naturals"
+    assert outcome.method == "searching infinite models on the naturals"
     assert outcome.no_model_up_to >= 5
     assert not outcome.is_smallest
 
