@@ -25,7 +25,11 @@ def serve_wire(server: EkidenServer, wire: Wire, conversation: Conversation) -> 
     Returns:
         The exit status: 0 when the input closed, 128 and the signal's number otherwise.
     """
-    status = anyio.run(_Session(server, wire, conversation).run)
+    try:
+        status = anyio.run(_Session(server, wire, conversation).run)
+    except BaseException:
+        leave_soon(1)  # a call that still computes must not keep a server that has crashed
+        raise
     stop_descendants()
     return status
 

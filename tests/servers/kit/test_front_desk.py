@@ -20,6 +20,7 @@ from mcp import Client, StdioServerParameters
 
 from ekiden_config import default_settings
 from ekiden_kit.build import build_server
+from ekiden_kit.desk import CAPABILITIES_KEY, REVISION_KEY
 from ekiden_kit.listing import render_listing, to_json
 from servers.kit.tally import SERVER
 
@@ -173,6 +174,28 @@ def test_a_call_that_cannot_be_interrupted_does_not_keep_the_process(talk: Talk)
     talk.say(INITIALIZE, INITIALIZED, call("block", "tally_block"), call(1, "tally_add", parts=[]))
     assert [talk.hear()["id"], talk.hear()["id"]] == [0, 1]
     assert talk.leave() == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_call_that_cannot_be_interrupted_does_not_keep_a_server_that_crashed() -> None:
+    envelope = {REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
+    block = request("block", "tools/call", name="tally_block", arguments={}, _meta=envelope)
+    with (
+        Path("/dev/full").open("wb") as full,
+        subprocess.Popen(
+            [sys.executable, MAIN, "-"], stdin=subprocess.PIPE, stdout=full, stderr=subprocess.PIPE
+        ) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stderr is not None
+        for message in (block, request("list", "tools/list", _meta=envelope)):
+            process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        try:
+            assert process.wait(timeout=20) == 1
+        finally:
+            process.kill()
+        assert b"No space left on device" in process.stderr.read()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
