@@ -1,7 +1,10 @@
 """An MCP session of the SDK over a claimed wire, taking over a conversation that the front desk began."""
 
+import logging
 import os
 import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 
 import anyio
 import anyio.lowlevel
@@ -15,6 +18,8 @@ from ekiden_kit.conversation import Conversation
 from ekiden_kit.departure import leave_soon, stop_descendants
 from ekiden_kit.wire import Lines, Wire
 
+logger = logging.getLogger(__name__)
+
 _SURE_TO_FIT = 4096
 """Bytes that a pipe said to be writable takes without blocking."""
 
@@ -25,11 +30,7 @@ def serve_wire(server: EkidenServer, wire: Wire, conversation: Conversation) -> 
     Returns:
         The exit status: 0 when the input closed, 128 and the signal's number otherwise.
     """
-    try:
-        status = anyio.run(_Session(server, wire, conversation).run)
-    except BaseException:
-        leave_soon(1)  # a call that still computes must not keep a server that has crashed
-        raise
+    status = anyio.run(_Session(server, wire, conversation).run)
     stop_descendants()
     return status
 
@@ -65,7 +66,7 @@ class _Session:
                 scope.cancel()
 
     async def _listen(self, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-        async with heard:
+        async with heard, _ending_with_a_crash():
             for line in self._heard.lines:
                 await heard.send(_message(line))
             lines = Lines(self._heard.rest)
@@ -75,7 +76,7 @@ class _Session:
             self._end(0)
 
     async def _speak(self, said: MemoryObjectReceiveStream[SessionMessage], scope: anyio.CancelScope) -> None:
-        async with said:
+        async with said, _ending_with_a_crash():
             async for item in said:
                 message = item.message
                 if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id in self._answered:
@@ -87,6 +88,17 @@ class _Session:
                 except ConnectionError:  # the client no longer listens
                     self._end(0)
                     scope.cancel()
+
+
+@asynccontextmanager
+async def _ending_with_a_crash() -> AsyncGenerator[None, None]:
+    """Leave when the wire fails in a way nobody anticipated: a call that computes would keep the process."""
+    try:
+        yield
+    except Exception:
+        leave_soon(1)
+        logger.exception("The standard streams failed.")
+        raise
 
 
 def _message(line: bytes) -> SessionMessage | Exception:

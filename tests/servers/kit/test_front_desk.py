@@ -178,7 +178,7 @@ def test_a_call_that_cannot_be_interrupted_does_not_keep_the_process(talk: Talk)
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_call_that_cannot_be_interrupted_does_not_keep_a_server_that_crashed() -> None:
-    envelope = {REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
+    envelope: Message = {REVISION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
     block = request("block", "tools/call", name="tally_block", arguments={}, _meta=envelope)
     with (
         Path("/dev/full").open("wb") as full,
