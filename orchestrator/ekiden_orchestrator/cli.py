@@ -1,5 +1,6 @@
 """The command line: one application, and the subcommands that the modules of `commands` mount into it."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -38,14 +39,17 @@ def ekiden(
     """MCP servers for machine-checked mathematics, and the relay that passes a proof between agents."""
 
 
-def run() -> int:
-    """Run the command line with the process's arguments; typer ends the process unless one of our errors is raised.
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; typer ends the process unless one of our errors is raised.
+
+    Args:
+        arguments: What follows the command's name; by default the process's own.
 
     Returns:
         The exit status.
     """
     try:
-        app()
+        app(args=arguments)
     except Exception as error:  # noqa: BLE001  # the outermost place; what it does not know is raised again
         return report(error)
     return 0

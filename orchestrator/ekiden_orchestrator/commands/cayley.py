@@ -41,13 +41,12 @@ def scan(
 
     Uses all magmas of order 2 and 3 and the packaged library. What is not refuted may still be false.
     """
-    with _usage_errors_exit_2():
-        from ekiden_cayley.scan import scan as run_scan
-        from ekiden_magma import read_laws
+    from ekiden_cayley.scan import scan as run_scan
+    from ekiden_magma import read_laws
 
-        laws = read_laws(laws_file)
-        with _progress_bar() as show:
-            report = run_scan(laws, out, time_limit_s=time_limit, parquet=parquet, progress=show)
+    laws = read_laws(laws_file)
+    with _progress_bar() as show:
+        report = run_scan(laws, out, time_limit_s=time_limit, parquet=parquet, progress=show)
     typer.echo(report.model_dump_json() if as_json else _described(report, out))
 
 
@@ -67,33 +66,32 @@ def refute(
 
     Exits with 0 when one is found, with 1 when none is found (which proves nothing), with 2 on input that is no law.
     """
-    with _usage_errors_exit_2():
-        from ekiden_cayley.models import RefutationReport
-        from ekiden_cayley.refuter import Refuter
-        from ekiden_config import load_settings
-        from ekiden_magma import parse_law
+    from ekiden_cayley.models import RefutationReport
+    from ekiden_cayley.refuter import Refuter
+    from ekiden_config import load_settings
+    from ekiden_magma import parse_law
 
-        premise, conclusion = parse_law(law1), parse_law(law2)
-        settings = load_settings().cayley
-        with _search_status() as show:
-            outcome = Refuter().refute(
-                premise,
-                conclusion,
-                time_limit_s=settings.time_limit_s if time_limit is None else time_limit,
-                max_order=settings.max_order if max_order is None else max_order,
-                smallest=smallest,
-                seed=settings.seed if seed is None else seed,
-                progress=show,
-            )
-        report = RefutationReport.of_search(outcome, include_lean=lean)
-        if as_json:
-            typer.echo(report.model_dump_json())
-        elif lean and report.code:
-            typer.echo(report.code, nl=False)
-        else:
-            show_outcome(outcome)
-            if lean and outcome.refutation is not None:
-                typer.echo(report.note, err=True)
+    premise, conclusion = parse_law(law1), parse_law(law2)
+    settings = load_settings().cayley
+    with _search_status() as show:
+        outcome = Refuter().refute(
+            premise,
+            conclusion,
+            time_limit_s=settings.time_limit_s if time_limit is None else time_limit,
+            max_order=settings.max_order if max_order is None else max_order,
+            smallest=smallest,
+            seed=settings.seed if seed is None else seed,
+            progress=show,
+        )
+    report = RefutationReport.of_search(outcome, include_lean=lean)
+    if as_json:
+        typer.echo(report.model_dump_json())
+    elif lean and report.code:
+        typer.echo(report.code, nl=False)
+    else:
+        show_outcome(outcome)
+        if lean and outcome.refutation is not None:
+            typer.echo(report.note, err=True)
     raise typer.Exit(0 if outcome.refutation else 1)
 
 
@@ -108,19 +106,6 @@ def _described(report: ScanReport, out: Path) -> str:
     if not report.complete:
         lines.append("The time limit ended the scan before all magmas were used.")
     return "\n".join(lines)
-
-
-@contextmanager
-def _usage_errors_exit_2() -> Generator[None]:
-    """Turn what the user can put right into a message and exit status 2."""
-    from ekiden_cayley.errors import CayleyError
-    from ekiden_magma import MagmaError
-
-    try:
-        yield
-    except (CayleyError, MagmaError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(2) from error
 
 
 @contextmanager

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from ekiden_config import MarathonSettings
     from ekiden_orchestrator.marathon.display import Display
     from ekiden_orchestrator.marathon.run import Request
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="marathon", help="Run a solver over a batch of problems and judge it.", no_args_is_help=True)
 
+STOPPED = 1
 INTERRUPTED = 130
 
 
@@ -53,14 +58,11 @@ def run(
 ) -> None:
     """Run a solver over a batch of problems, judge its answers, and print the result.
 
-    Exit status: 0 whatever the score; 1 when no answer could be judged at all; 2 for bad input; 130 when interrupted.
+    Exit status: 0 whatever the score; 1 when no answer could be judged at all or the system stopped the run; 2 for bad
+    input; 130 when interrupted.
     """
-    from rich.console import Console
-
-    from ekiden_config import load_settings
-    from ekiden_orchestrator.marathon.display import Display
     from ekiden_orchestrator.marathon.errors import MarathonError
-    from ekiden_orchestrator.marathon.run import Request, RunInterrupted
+    from ekiden_orchestrator.marathon.run import Request, RunInterrupted, RunStopped
 
     request = Request(
         solver=solver,
@@ -71,23 +73,45 @@ def run(
         output_dir=output_dir,
         problem_seconds=problem_seconds,
     )
+    if score_only and (no_score or resume is not None):
+        raise MarathonError("--score-only judges what is there; give neither --no-score nor --resume with it.")
     try:
-        settings = load_settings().marathon
-        display = Display(Console())
-        if score_only and (no_score or resume is not None):
-            raise MarathonError("--score-only judges what is there; give neither --no-score nor --resume with it.")
-        if resume is not None:
-            summary = _resume(resume, request, settings, display, score=not no_score)
-        elif score_only:
-            summary = _score(request, settings, display)
-        else:
-            summary = _start(request, settings, display, score=not no_score)
+        with _sigterm_interrupts():
+            summary = _carry_out(request, resume=resume, score_only=score_only, score=not no_score)
     except RunInterrupted as interruption:
         typer.echo(f"{interruption}", err=True)
         raise typer.Exit(INTERRUPTED) from interruption
+    except RunStopped as stop:
+        typer.echo(f"ekiden: {stop}", err=True)
+        raise typer.Exit(STOPPED) from stop
+    except OSError as error:
+        raise MarathonError(f"Nothing was run: {error}.") from error
     if summary.harness_errors and not summary.attempted:
         typer.echo("ekiden: the judge failed on every answer; see the log.", err=True)
         raise typer.Exit(1)
+
+
+@contextmanager
+def _sigterm_interrupts() -> Generator[None]:
+    """Have the request to end do what Ctrl-C does: everything ended, the time kept, the terminal left in order."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _carry_out(request: Request, *, resume: Path | None, score_only: bool, score: bool) -> Summary:
+    from ekiden_config import load_settings
+    from ekiden_orchestrator.marathon.display import Display, Screen
+
+    settings = load_settings().marathon
+    display = Display(Screen())
+    if resume is not None:
+        return _resume(resume, request, settings, display, score=score)
+    if score_only:
+        return _score(request, settings, display)
+    return _start(request, settings, display, score=score)
 
 
 def _start(request: Request, settings: MarathonSettings, display: Display, *, score: bool) -> Summary:

@@ -124,8 +124,9 @@ def read_sealed(path: Path, limit_bytes: int) -> SealedAnswers:
 
 
 def compose(parts: list[bytes]) -> bytes:
-    """Join the answers of all attempts, each ending its last line."""
-    return b"".join(part if part.endswith(b"\n") or not part else part + b"\n" for part in parts)
+    """Join the answers of all attempts, so that each but the last ends its last line."""
+    *earlier, last = parts or [b""]
+    return b"".join(part if part.endswith(b"\n") or not part else part + b"\n" for part in earlier) + last
 
 
 def _read_bounded(descriptor: int, limit_bytes: int) -> bytes:

@@ -97,7 +97,7 @@ def run_attempt(plan: Plan, settings: MarathonSettings, observer: Observer) -> A
             plan, settings, observer, warden=warden, answers=answers, stdout=out_reader, stderr=error_reader
         )
         interrupted = attempt.watch_over()
-        if attempt.keeper_was_lost:
+        if attempt.keeper_was_lost or attempt.isolation == "group":
             end_strays(plan.folder)
         return attempt.result(interrupted=interrupted)
 
@@ -160,6 +160,11 @@ class _Attempt:
         return interrupted
 
     @property
+    def isolation(self) -> str:
+        """The kind of isolation in force."""
+        return self._progress.isolation
+
+    @property
     def keeper_was_lost(self) -> bool:
         """Whether the warden went without saying how the solver ended."""
         return self._progress.exit_code is None and self._progress.failure is None
@@ -172,6 +177,9 @@ class _Attempt:
         sealed = self._answers.seal(self._plan.output_bytes)
         write_whole(self._plan.folder.sealed, sealed.data)
         ended_by_itself = progress.exit_code is not None and not interrupted
+        notes = sealed.notes
+        if self.keeper_was_lost:
+            notes = (*notes, "The warden, the process that keeps the solver, was killed; the solver ended with it.")
         reason: EndReason = progress.watch.reason or ("exited" if ended_by_itself else "lost")
         return AttemptEnded(
             attempt=self._plan.number,
@@ -182,7 +190,7 @@ class _Attempt:
             sigkill_fired=progress.watch.killed or interrupted,
             stderr_tail=self._ring.tail(),
             answer_bytes=len(sealed.data),
-            notes=sealed.notes,
+            notes=notes,
         )
 
     def _serve(self, selector: selectors.BaseSelector) -> None:
@@ -203,6 +211,7 @@ class _Attempt:
     def _hear(self) -> None:
         reports = self._warden.hear()
         if reports is None:
+            self._progress.wall_s = self._progress.elapsed_s()
             self._progress.gone = True
             return
         for report in reports:

@@ -1,8 +1,9 @@
 """What the user sees of a run: a live line on a terminal, plain lines elsewhere, and the report."""
 
+import errno
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal
 
 from rich.console import Console
@@ -23,6 +24,16 @@ _PLAIN_INTERVAL_S = 30.0
 _BAR_WIDTH = 30
 _SHOWN_STDERR_LINES = 8
 _SHOWN_CONTRADICTIONS = 10
+
+
+class Screen(Console):
+    """The standard output, as a console."""
+
+    def on_broken_pipe(self) -> None:
+        """Report that nobody reads any more, where the base class would end the process without a word."""
+        with suppress(SystemExit):
+            super().on_broken_pipe()
+        raise BrokenPipeError(errno.EPIPE, "nobody reads the output any more")
 
 
 class Display:

@@ -13,6 +13,8 @@ from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS
 from ekiden_orchestrator.marathon.warden.order import View
 
+CHECKOUT = Path(__file__).parents[3]
+"""The root of the source tree, where this is one: its tests bring labelled problems."""
 PASSED_THROUGH = ("PATH", "USER", "LANG", "TERM")
 POOL_VARIABLE = "EKIDEN_HARVEST_SECONDS"
 
@@ -52,22 +54,34 @@ def built_in_environment(pool_s: float, inherited: Mapping[str, str] = os.enviro
 def confined_view(run: RunFolder, folder: AttemptFolder, manifest_origin: Path) -> View:
     """Return the view of a solver that is not ours: Python, the system, and its attempt's folder to write in.
 
-    Hidden are the run folder with its labelled manifest, the manifest's origin, the packaged problem sets, home
-    folders, and shared temporary folders.
+    Hidden are the run folder with its labelled manifest, the manifest's origin and the folder that it lies in, the
+    packaged problem sets, Ekiden's own source tree, home folders, and shared temporary folders.
     """
     temporary = str(folder.temporary.resolve())
-    covers: dict[str, str | None] = {
-        os.path.realpath(path): None
-        for path in (*_homes(), "/dev/shm", "/run/user", run.root, PROBLEM_SETS, manifest_origin)  # noqa: S108
-    }
-    covers |= {os.path.realpath(path): temporary for path in ("/tmp", "/var/tmp")}  # noqa: S108
-    covers.pop("/", None)
     shows: set[str] = set()
     for path in (*_python_folders(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         if path and Path(path).is_dir():
             shows |= {os.path.abspath(path), os.path.realpath(path)}  # noqa: PTH100 - a link must stay visible as one
+    covers: dict[str, str | None] = {
+        os.path.realpath(path): None
+        for path in (*_homes(), "/dev/shm", "/run/user", run.root, PROBLEM_SETS, manifest_origin)  # noqa: S108
+    }
+    covers |= dict.fromkeys(_label_folders(manifest_origin) - shows)
+    covers |= {os.path.realpath(path): temporary for path in ("/tmp", "/var/tmp")}  # noqa: S108
+    covers.pop("/", None)
     root = os.path.realpath(folder.root)
     return View(tuple(sorted(covers.items())), tuple(sorted(shows - covers.keys() - {root, "/"})), (root,))
+
+
+def _label_folders(manifest_origin: Path) -> set[str]:
+    """Return folders where labelled problems lie besides the manifest itself.
+
+    Sets overlap, so the manifest's neighbours count; a folder right under the root may be the system's and stays.
+    """
+    folders = {CHECKOUT} if (CHECKOUT / "pyproject.toml").is_file() else set[Path]()
+    if len(manifest_origin.parts) > len(Path("/folder/file").parts):
+        folders.add(manifest_origin.parent)
+    return {os.path.realpath(path) for path in folders}
 
 
 def _homes() -> list[str]:

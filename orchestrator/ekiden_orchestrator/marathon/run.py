@@ -37,7 +37,26 @@ class RunInterrupted(Exception):  # noqa: N818 - no error: the user asked for it
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        super().__init__(f"Interrupted; go on with: ekiden marathon run --resume {root}")
+        super().__init__(f"Interrupted; {_way_on(root)}.")
+
+
+class RunStopped(Exception):  # noqa: N818 - the run was right, and can be resumed
+    """The system stopped the run: a disk is full, or the output is closed.
+
+    Attributes:
+        root: The run folder.
+    """
+
+    def __init__(self, root: Path, cause: OSError) -> None:
+        self.root = root
+        super().__init__(f"The run stopped: {cause}. Nothing that is on the disk is lost; {_way_on(root)}.")
+
+
+def _way_on(root: Path) -> str:
+    events = RunFolder(root).events
+    if events.is_file() and events.stat().st_size:
+        return f"go on with: ekiden marathon run --resume {root}"
+    return "nothing was run yet: give the same command again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +78,26 @@ def start_run(request: Request, settings: MarathonSettings, display: Display, *,
     Raises:
         MarathonError: Anything about the request is wrong; nothing was started.
         RunInterrupted: The user interrupted.
+        RunStopped: The disk is full, or nobody reads the output.
     """
     submission = read_submission(request.solver, limit_bytes=settings.solver_limit_bytes)
     manifest = read_manifest(request.manifest, limit_bytes=settings.manifest_limit_bytes)
     started = _started(request, settings, submission, manifest)
     root = _new_root(request, settings, submission, manifest)
-    with _locked(root) as folder, RunLog(folder.log) as log:
+    with _locked(root) as folder, _resumable(folder), RunLog(folder.log) as log:
         _require_unused(folder)
         folder.keep_inputs(submission, manifest)
         with EventLog.open(folder.events, create=True) as events:
             events.append(started)
-            with _interruptible(folder):
-                return Run(
-                    folder,
-                    submission=submission,
-                    manifest=manifest,
-                    settings=settings,
-                    display=display,
-                    events=events,
-                    log=log,
-                ).carry_through(score=score)
+            return Run(
+                folder,
+                submission=submission,
+                manifest=manifest,
+                settings=settings,
+                display=display,
+                events=events,
+                log=log,
+            ).carry_through(score=score)
 
 
 def resume_run(root: Path, settings: MarathonSettings, display: Display, *, score: bool = True) -> Summary:
@@ -148,6 +167,7 @@ def _opened(root: Path, settings: MarathonSettings, display: Display) -> Generat
         raise MarathonError(f"The folder {str(root)!r} holds no run (there is no events.jsonl in it).")
     with ExitStack() as stack:
         folder = stack.enter_context(_locked(root))
+        stack.enter_context(_resumable(folder))
         events = stack.enter_context(EventLog.open(folder.events, create=False))
         started = fold(events.events).started
         log = stack.enter_context(RunLog(folder.log))
@@ -158,7 +178,6 @@ def _opened(root: Path, settings: MarathonSettings, display: Display) -> Generat
         manifest = Manifest(started.manifest, snapshot.origin, snapshot.data, snapshot.problems)
         if (submission.sha256, manifest.sha256) != (started.solver_sha256, started.manifest_sha256):
             raise MarathonError(f"The snapshot of solver or manifest in {str(root)!r} was changed since the run began.")
-        stack.enter_context(_interruptible(folder))
         yield Run(
             folder,
             submission=submission,
@@ -176,11 +195,14 @@ def folder_size_limit(folder: RunFolder) -> int:
 
 
 @contextmanager
-def _interruptible(folder: RunFolder) -> Generator[None]:
+def _resumable(folder: RunFolder) -> Generator[None]:
+    """Say how to go on with a run that is stopped from outside."""
     try:
         yield
     except KeyboardInterrupt:
         raise RunInterrupted(folder.root) from None
+    except OSError as error:
+        raise RunStopped(folder.root, error) from error
 
 
 @contextmanager

@@ -55,6 +55,7 @@ class LineCounts(_Part):
     lines: int
     replaced: int = Field(description="Answers that a later line of the same id replaced.")
     unknown_ids: int
+    unread: int = Field(description="Lines behind those that are read; 0 unless the file was flooded.")
     skipped: dict[str, int] = Field(description="Lines that are no answer, by reason.")
     first_skipped: tuple[str, ...]
 
@@ -148,7 +149,7 @@ def summarise(
         manifest_sha256=manifest_sha256,
         judge=judge_name(),
         versions=versions() if started is None else started.versions,
-        notes=(*(note for attempt in attempts for note in attempt.notes), *sealed.notes),
+        notes=(*(note for attempt in attempts for note in attempt.notes), *sealed.notes, *_unread(read)),
         ignored_lines=None if read is None else _lines(read),
         attempts=attempts,
         per_problem=tuple(_problem(item) for item in scored or ()),
@@ -195,11 +196,18 @@ def _labels(scored: Sequence[Scored]) -> LabelCheck | None:
     return LabelCheck(labelled=len(labelled), agreeing=len(accepted) - len(wrong), contradicting=wrong)
 
 
+def _unread(read: ReadAnswers | None) -> list[str]:
+    if read is None or not read.unread:
+        return []
+    return [f"The answers file has too many lines: the first {read.lines:,} count, the other {read.unread:,} do not."]
+
+
 def _lines(read: ReadAnswers) -> LineCounts:
     return LineCounts(
         lines=read.lines,
         replaced=read.replaced,
         unknown_ids=read.unknown_ids,
+        unread=read.unread,
         skipped={**read.skipped_by_reason},
         first_skipped=tuple(f"line {line.line}: {line.message}" for line in read.skipped[:10]),
     )

@@ -6,16 +6,15 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from ekiden_orchestrator.commands.cayley import app
+from command_line import Done, ekiden
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["scan", *map(str, arguments)])
+def run(*arguments: str | Path) -> Done:
+    return ekiden("cayley", "scan", *arguments)
 
 
 def test_a_scan_prints_pairs_refuted_and_seconds(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def write_answer(output: TextIO, name: str, code: str) -> None:
 def main() -> None:
     """Work through the manifest."""
     started = time.monotonic()
-    # The search takes seconds to load; they count as its own.
+    # The search takes a second or more to load; the deadline counts it, the search's own time does not.
     from ekiden_cayley.refuter import Refuter
     from ekiden_cayley.stop import Stop
 
