@@ -85,7 +85,7 @@ class _Engine:
 class _Bulletin:
     """What a running search last said; written by its thread, read by the call."""
 
-    text = "starting"
+    text = "waiting for a free search"
 
 
 @asynccontextmanager
@@ -239,6 +239,7 @@ async def _on_a_thread(ctx: Context, work: Callable[[Stop], _Answer], limit_s: f
 
     def run() -> None:
         # An error is carried out by hand: raised in a task group it would arrive as an exception group.
+        bulletin.text = "starting"
         try:
             answers.append(work(Stop(limit_s, parent=stop)))
         except (CayleyError, MagmaError) as error:

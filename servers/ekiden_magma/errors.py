@@ -19,7 +19,8 @@ class LawSyntaxError(MagmaError):
         self.position = position
         self.reason = reason
         shown = text if len(text) <= 200 else text[:197] + "..."
-        super().__init__(f"Cannot read the law {shown!r}: {reason} (character {position + 1} of {len(text)}).")
+        where = f"character {position + 1} of {len(text)}" if position < len(text) else f"after character {len(text)}"
+        super().__init__(f"Cannot read the law {shown!r}: {reason} ({where}).")
 
 
 class CertificateError(MagmaError):

@@ -94,7 +94,7 @@ async def test_a_question_that_cannot_be_read_is_an_error(client: Client):
     refusal = await refusal_of(client, "judge_answer", law1="x = ", law2=LAW2, verdict="true", code="x")
     assert refusal == (
         "law1 of 'the question': Cannot read the law 'x = ': expected a variable or '(' here, found the end of the "
-        "text (character 5 of 4)."
+        "text (after character 4)."
     )
 
 
