@@ -53,7 +53,7 @@ async def test_a_false_implication_is_refuted_with_a_table_and_a_lean_answer(cli
         "sides": [1, 0],
         "no_model_up_to": 1,
         "seconds": IsPositiveFloat(),
-        "note": "Law 1 does not imply law 2. Found by all tables of order 2 and 3; no smaller table exists.",
+        "note": "Law 1 does not imply law 2. Found by trying all tables of order 2 and 3; no smaller table exists.",
     }
     assert 'finOpTable "[[1,0],[0,0]]"' in code
 
