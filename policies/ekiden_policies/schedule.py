@@ -21,9 +21,10 @@ def time_pool(problems: int, *, budget_s: float, problem_s: float | None = None)
 
 
 def search_limit_s(pool_s: float, *, budget_s: float, elapsed_s: float) -> float:
-    """Return the seconds of search that are left to a solver, keeping a tail margin before its deadline.
+    """Return the seconds that a solver may search, `elapsed_s` after it was started.
 
-    The margin is a tenth of the budget, but no more than `MAX_TAIL_S`: time to write the last answer and to end.
+    The pool is search alone: what a solver needs to load does not count. The deadline does, with a tail margin before
+    it. The margin is a tenth of the budget, but no more than `MAX_TAIL_S`: time to write the last answer and to end.
     """
     deadline_s = budget_s - min(TAIL_SHARE * budget_s, MAX_TAIL_S)
-    return max(0.0, min(pool_s, deadline_s) - elapsed_s)
+    return max(0.0, min(pool_s, deadline_s - elapsed_s))

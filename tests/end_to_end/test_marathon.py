@@ -81,6 +81,7 @@ def test_bad_input_is_one_line_and_exit_status_2(tmp_path: Path) -> None:
         ([], "--manifest"),
         (["--score-only"], "--output-dir"),
         (["--resume", "nowhere", "--budget-seconds", "5"], "--resume alone"),
+        (["--manifest", "x" * 300], "File name too long"),
     ):
         result = ekiden(*arguments, cwd=tmp_path)
         assert (result.returncode, result.stdout) == (2, ""), arguments
@@ -124,7 +125,8 @@ def test_a_terminal_shows_the_solver_at_work(tmp_path: Path) -> None:
     assert b"=== Result ===" in shown
 
 
-def test_ctrl_c_keeps_everything_and_says_how_to_resume(tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_keeps_everything_and_says_how_to_resume(tmp_path: Path, request_to_end: int) -> None:
     folder = solver(tmp_path / "steady", STEADY)
     process = subprocess.Popen(
         [*COMMAND, "--solver", str(folder), "--manifest", "normal_100", "--output-dir", "run"],
@@ -138,7 +140,7 @@ def test_ctrl_c_keeps_everything_and_says_how_to_resume(tmp_path: Path) -> None:
     watch = select.poll()
     while not (answers.exists() and answers.stat().st_size):
         watch.poll(20)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(request_to_end)
     _, errors = process.communicate()
     assert process.returncode == 130
     assert f"ekiden marathon run --resume {tmp_path / 'run'}" in errors
@@ -151,6 +153,27 @@ def test_ctrl_c_keeps_everything_and_says_how_to_resume(tmp_path: Path) -> None:
     assert [attempt["reason"] for attempt in summary["attempts"]] == ["interrupted", "exited"]
     assert summary["attempted"] == 100
     assert (tmp_path / "run" / "answers.jsonl").read_bytes().startswith(before)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="writes to /dev/full")
+@pytest.mark.parametrize("output", ["full", "closed"])
+def test_a_run_that_cannot_print_stops_and_says_how_to_resume(tmp_path: Path, output: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("wb") if output == "full" else os.fdopen(writer, "wb") as stdout:
+        result = subprocess.run(
+            [*COMMAND, "--solver", SOLVERS / "brute", "--manifest", "normal_100", "--output-dir", "run"],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert f"ekiden marathon run --resume {tmp_path / 'run'}" in result.stderr
+    assert ekiden("--resume", "run", cwd=tmp_path).returncode == 0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

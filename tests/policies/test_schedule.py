@@ -37,4 +37,8 @@ def test_a_search_ends_before_the_deadline_and_within_the_pool(
 def test_the_tail_margin_is_a_tenth_of_the_budget_up_to_five_seconds() -> None:
     assert search_limit_s(1e9, budget_s=10.0, elapsed_s=0.0) == 9.0
     assert search_limit_s(1e9, budget_s=1000.0, elapsed_s=100.0) == 895.0
-    assert search_limit_s(20.0, budget_s=1000.0, elapsed_s=5.0) == 15.0
+    assert search_limit_s(20.0, budget_s=1000.0, elapsed_s=985.0) == 10.0
+
+
+def test_what_a_solver_needs_to_load_is_not_taken_from_its_search() -> None:
+    assert search_limit_s(0.5, budget_s=1000.0, elapsed_s=3.0) == 0.5

@@ -1,15 +1,19 @@
 """Solvers that attack the run: their answers file, their neighbours, their keepers."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from marathon_bed import SOLVERS, Bed, processes_of
+from ekiden_judge.answers import LINES_PER_PROBLEM, SPARE_LINES
+from ekiden_orchestrator.marathon.environment import confined_view
+from ekiden_orchestrator.marathon.folder import RunFolder
+from marathon_bed import PROBLEMS, SOLVERS, Bed, processes_of
 
-KINDS = ["auto", "namespaces", "subreaper"]
+KINDS = ["auto", "namespaces", "subreaper", "group"]
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the isolation under test is Linux's")
 
@@ -58,6 +62,7 @@ while True: signal.pause()
 """
     summary = bed.run(bed.solver(source))
     assert [attempt.reason for attempt in summary.attempts] == ["lost"]
+    assert any("warden" in note for note in summary.notes)
     assert summary.attempted == 1
     assert processes_of(bed.run_folder) == []
 
@@ -111,13 +116,24 @@ answer(ids[2], "false", REFUTATION % "[[0,0],[1,1]]")
     assert sum(summary.ignored_lines.skipped.values()) == 3
 
 
+def test_lines_beyond_those_that_are_read_are_counted_and_told(bed: Bed) -> None:
+    read = SPARE_LINES + 5 * LINES_PER_PROBLEM
+    source = f'with open(output, "w") as file: file.write("5\\n" * {read + 7})'
+    summary = bed.run(bed.solver(source))
+    assert summary.ignored_lines is not None
+    assert (summary.ignored_lines.lines, summary.ignored_lines.unread) == (read, 7)
+    assert any("the other 7 do not" in note for note in summary.notes)
+
+
 @pytest.fixture
 def spied(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> tuple[Bed, dict[str, object]]:
     monkeypatch.setenv("OPENROUTER_API_KEY", "upstream-secret")
+    # A solver sees the folders of its runner's modules; the tests are among them only because pytest runs here.
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if Path(path) != PROBLEMS.parent.parent])
     lines = Path(bed.manifest(1, 2)).read_text(encoding="utf-8").splitlines()
     records = [json.loads(line) for line in lines]
     path = bed.root / "labelled.jsonl"
-    records[0]["difficulty"] = f"{path}|{bed.root / 'chosen.jsonl'}"
+    records[0]["difficulty"] = f"{path}|{bed.root / 'chosen.jsonl'}|{PROBLEMS / 'normal.jsonl'}"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     summary = bed.run(str(SOLVERS / "spy"), manifest=str(path))
     assert summary.exit_code == 0, summary.stderr_tail
@@ -149,6 +165,18 @@ def test_a_confined_solver_finds_no_keys_labels_or_neighbours(spied: tuple[Bed, 
     assert report["label_files"] == []
     assert not (bed.run_folder / "left-behind-by-spy").exists()
     assert report["run_folder"] == ["attempts"]
+
+
+def test_the_neighbours_of_a_manifest_are_hidden_and_system_folders_are_not(tmp_path: Path) -> None:
+    run = RunFolder(tmp_path / "run")
+
+    def hidden(manifest: str) -> set[str]:
+        return {path for path, _ in confined_view(run, run.attempt(1), Path(manifest)).covers}
+
+    assert {"/data/sets", "/data/sets/problems.jsonl"} <= hidden("/data/sets/problems.jsonl")
+    assert hidden("/etc/problems.jsonl").isdisjoint({"/", "/etc"})
+    modules = os.path.realpath(sys.prefix)
+    assert modules not in hidden(f"{modules}/problems.jsonl")
 
 
 def test_nothing_that_a_solver_leaves_is_there_in_the_next_run(spied: tuple[Bed, dict[str, object]]) -> None:
