@@ -10,11 +10,11 @@ import sys
 def main() -> None:
     """Run the command line, and end the process with its exit status."""
     command, *arguments = sys.argv[1:] or [""]
-    if command != "serve" or not arguments or any(argument.startswith("-") for argument in arguments):
-        from ekiden_orchestrator.cli import run
-
-        sys.exit(run())
     try:
+        if command != "serve" or not arguments or any(argument.startswith("-") for argument in arguments):
+            from ekiden_orchestrator.cli import run
+
+            sys.exit(run())
         from ekiden_kit.front_desk import serve
         from ekiden_kit.table import entries
 

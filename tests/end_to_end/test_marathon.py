@@ -172,7 +172,7 @@ def test_a_run_that_cannot_print_stops_and_says_how_to_resume(tmp_path: Path, ou
         )
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1
-    assert f"ekiden marathon run --resume {tmp_path / 'run'}" in result.stderr
+    assert result.stderr.endswith(f"ekiden marathon run --resume {tmp_path / 'run'}\n"), "ready to be copied"
     assert ekiden("--resume", "run", cwd=tmp_path).returncode == 0
 
 

@@ -37,7 +37,7 @@ class RunInterrupted(Exception):  # noqa: N818 - no error: the user asked for it
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        super().__init__(f"Interrupted; {_way_on(root)}.")
+        super().__init__(f"Interrupted; {_way_on(root)}")
 
 
 class RunStopped(Exception):  # noqa: N818 - the run was right, and can be resumed
@@ -49,7 +49,7 @@ class RunStopped(Exception):  # noqa: N818 - the run was right, and can be resum
 
     def __init__(self, root: Path, cause: OSError) -> None:
         self.root = root
-        super().__init__(f"The run stopped: {cause}. Nothing that is on the disk is lost; {_way_on(root)}.")
+        super().__init__(f"The run stopped: {cause}. Nothing that is on the disk is lost; {_way_on(root)}")
 
 
 def _way_on(root: Path) -> str:
