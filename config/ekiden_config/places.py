@@ -10,7 +10,6 @@ from pathlib import Path
 
 PROJECT_FILE = "ekiden.toml"
 USER_FILE = "config.toml"
-FILE_VARIABLE = "EKIDEN_CONFIG"
 PREFIXES = ("EKIDEN_", "LEANMARATHON_")
 """Prefixes of environment variables, the stronger one first."""
 SEPARATOR = "_"

@@ -21,7 +21,7 @@ from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.scoring import Bench, judge_answers
 from ekiden_orchestrator.marathon.stages import Run
 from ekiden_orchestrator.marathon.state import fold
-from ekiden_orchestrator.marathon.submission import Submission, read_submission
+from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
 from ekiden_orchestrator.marathon.summary import Summary, summarise
 from ekiden_orchestrator.marathon.versions import versions
 from ekiden_policies.budget import BudgetError, marathon_budget
@@ -172,9 +172,10 @@ def _opened(root: Path, settings: MarathonSettings, display: Display) -> Generat
         started = fold(events.events).started
         log = stack.enter_context(RunLog(folder.log))
         # The snapshot's sizes were checked when the run began; settings may have changed since.
-        submission = read_submission(str(folder.solver), limit_bytes=folder_size_limit(folder))
+        limit_bytes = _size_of_snapshots(folder)
+        submission = read_submission(str(folder.solver), limit_bytes=limit_bytes)
         submission = Submission(started.solver, submission.source, started.built_in)
-        snapshot = read_manifest(str(folder.manifest), limit_bytes=folder_size_limit(folder))
+        snapshot = read_manifest(str(folder.manifest), limit_bytes=limit_bytes)
         manifest = Manifest(started.manifest, snapshot.origin, snapshot.data, snapshot.problems)
         if (submission.sha256, manifest.sha256) != (started.solver_sha256, started.manifest_sha256):
             raise MarathonError(f"The snapshot of solver or manifest in {str(root)!r} was changed since the run began.")
@@ -189,9 +190,9 @@ def _opened(root: Path, settings: MarathonSettings, display: Display) -> Generat
         )
 
 
-def folder_size_limit(folder: RunFolder) -> int:
+def _size_of_snapshots(folder: RunFolder) -> int:
     """Return a bound that the folder's own snapshots keep."""
-    return max(path.stat().st_size for path in (folder.manifest, folder.solver / "solver.py"))
+    return max(path.stat().st_size for path in (folder.manifest, folder.solver / SOLVER_FILE))
 
 
 @contextmanager
