@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ekiden_config.cayley import CayleySettings
     from ekiden_config.errors import ConfigError
+    from ekiden_config.judge import JudgeName, JudgeSettings
     from ekiden_config.marathon import MarathonSettings
     from ekiden_config.servers import HttpSettings, ServerSettings
     from ekiden_config.settings import Settings, default_settings, load_settings
@@ -21,6 +22,8 @@ _HOMES = {
     "CayleySettings": "cayley",
     "ConfigError": "errors",
     "HttpSettings": "servers",
+    "JudgeName": "judge",
+    "JudgeSettings": "judge",
     "MarathonSettings": "marathon",
     "ServerSettings": "servers",
     "Settings": "settings",
@@ -32,6 +35,8 @@ __all__ = [
     "CayleySettings",
     "ConfigError",
     "HttpSettings",
+    "JudgeName",
+    "JudgeSettings",
     "MarathonSettings",
     "ServerSettings",
     "Settings",

@@ -14,6 +14,7 @@ from pydantic_settings.exceptions import SettingsError
 
 from ekiden_config.cayley import CayleySettings
 from ekiden_config.errors import ConfigError
+from ekiden_config.judge import JudgeSettings
 from ekiden_config.marathon import MarathonSettings
 from ekiden_config.places import PREFIXES, SEPARATOR, project_file, user_file
 from ekiden_config.servers import HttpSettings, ServerSettings
@@ -28,6 +29,7 @@ class Settings(BaseSettings):
 
     cayley: CayleySettings
     http: HttpSettings
+    judge: JudgeSettings
     marathon: MarathonSettings
     servers: dict[str, ServerSettings] = Field(description="Server name to what it offers.")
 
