@@ -1,10 +1,11 @@
 """Verdicts on answers to equational-implication problems."""
 
 from ekiden_judge.answers import Answer, ReadAnswers, SkippedLine, read_answers
-from ekiden_judge.checker import Checker, CheckResult
+from ekiden_judge.checker import Checker, CheckItem, CheckResult, check_each, check_one
+from ekiden_judge.diagnostics import Diagnostic
 from ekiden_judge.errors import JudgeConfigurationError, JudgeError, JudgeInfrastructureError
 from ekiden_judge.exact import ExactChecker
-from ekiden_judge.judge import MARATHON_LIMITS, Limits, judge_answer, judge_line, verify_answer
+from ekiden_judge.judge import MARATHON_LIMITS, Entry, Limits, judge_answer, judge_batch, judge_line, verify_answer
 from ekiden_judge.manifest import MAX_MANIFEST_BYTES, read_problems
 from ekiden_judge.problem import Problem, ProofPolicy
 from ekiden_judge.strict_json import StrictJsonError
@@ -15,8 +16,11 @@ __all__ = [
     "MAX_MANIFEST_BYTES",
     "STATUSES",
     "Answer",
+    "CheckItem",
     "CheckResult",
     "Checker",
+    "Diagnostic",
+    "Entry",
     "ErrorCode",
     "ExactChecker",
     "JudgeConfigurationError",
@@ -30,8 +34,11 @@ __all__ = [
     "Status",
     "StrictJsonError",
     "Verdict",
+    "check_each",
+    "check_one",
     "harness_error",
     "judge_answer",
+    "judge_batch",
     "judge_line",
     "not_attempted",
     "read_answers",

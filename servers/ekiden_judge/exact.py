@@ -4,9 +4,11 @@ It accepts only what it has read as a certificate and checked; it refuses only w
 Everything else, what would take too long included, is left to Lean.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
-from ekiden_judge.checker import CheckResult
+from ekiden_judge.checker import CheckItem, CheckResult, Done, check_each
 from ekiden_judge.problem import STANDARD_AXIOMS, TRACK_PREFIXES, Problem, ProofPolicy
 from ekiden_judge.verdict import CertificateKind, CheckCode, Claim
 from ekiden_magma import CayleyTable, straight_line
@@ -37,8 +39,17 @@ class ExactChecker:
         """What verdicts call this checker."""
         return "exact"
 
-    def check(self, problem: Problem, verdict: Claim, code: str) -> CheckResult:
-        """Read the code as a certificate about the problem's laws, and check it."""
+    @property
+    def identity(self) -> str:
+        """All that its results depend on besides the items."""
+        return f"exact {version('ekiden')} products={self.max_products}"
+
+    def check_batch(self, items: Sequence[CheckItem], *, done: Done | None = None) -> list[CheckResult]:
+        """Read each code as a certificate about its problem's laws, and check it."""
+        return check_each(self._check, items, done)
+
+    def _check(self, item: CheckItem) -> CheckResult:
+        problem, claim, code = item
         in_json = code.lstrip(" \n").startswith("{")
         if in_json:
             try:
@@ -46,18 +57,18 @@ class ExactChecker:
             except CertificateError as error:
                 return CheckResult("LEAN_REJECTED", f"The code is neither Lean nor a certificate in JSON: {error}")
         else:
-            certificate = read_answer(code, problem.law1, problem.law2, verdict)
+            certificate = read_answer(code, problem.law1, problem.law2, claim)
         if certificate is None:
             return CheckResult("NEEDS_LEAN", "The code is in no shape that can be decided without Lean.")
-        error_code, message = self._decide(problem, verdict, certificate)
+        error_code, message = self._decide(problem, claim, certificate)
         if in_json and error_code == "ACCEPTED":
             message += " The code is a certificate in JSON; a judge that runs Lean needs its Lean text."
         return CheckResult(error_code, message, _kind(certificate))
 
-    def _decide(self, problem: Problem, verdict: Claim, certificate: Certificate) -> tuple[CheckCode, str]:
-        if isinstance(certificate, EquationalProof) != (verdict == "true"):
+    def _decide(self, problem: Problem, claim: Claim, certificate: Certificate) -> tuple[CheckCode, str]:
+        if isinstance(certificate, EquationalProof) != (claim == "true"):
             proves = "proves" if isinstance(certificate, EquationalProof) else "refutes"
-            return "LEAN_REJECTED", f"The code {proves} that law 1 implies law 2, but the verdict is {verdict!r}."
+            return "LEAN_REJECTED", f"The code {proves} that law 1 implies law 2, but the verdict is {claim!r}."
         if too_much := self._too_much(certificate):
             return "NEEDS_LEAN", too_much
         try:

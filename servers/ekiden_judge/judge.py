@@ -1,12 +1,14 @@
-"""Judging one answer: the checks of its text in the reference's order, then a checker."""
+"""Judging answers: the checks of their text in the reference's order, then a checker."""
 
 import time
-from typing import Annotated, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ekiden_judge.answers import Answer
-from ekiden_judge.checker import Checker
+from ekiden_judge.checker import Checker, CheckItem, CheckResult, check_one
 from ekiden_judge.problem import Problem
 from ekiden_judge.strict_json import Reason, StrictJsonError, read_json
 from ekiden_judge.tokens import find_banned_token
@@ -41,6 +43,28 @@ class Limits(BaseModel):
 MARATHON_LIMITS = Limits()
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One answer of a batch, with its fields already apart; they may be any objects at all.
+
+    Attributes:
+        problem: What is answered.
+        verdict: What the answer gives as its verdict.
+        code: What the answer gives as its code.
+        fault: Why the answer as a whole is malformed, such as a key that occurs twice; judged as such.
+    """
+
+    problem: Problem
+    verdict: object
+    code: object
+    fault: StrictJsonError | None = None
+
+    @classmethod
+    def of_line(cls, problem: Problem, answer: Answer) -> Self:
+        """Take a line of an answers file, as `read_answers` gives it."""
+        return cls(problem, answer.verdict, answer.code, answer.fault)
+
+
 def verify_answer(problem: Problem, raw: bytes | str, *, checker: Checker, limits: Limits = MARATHON_LIMITS) -> Verdict:
     """Judge a raw answer: the text of a JSON object with exactly the keys `verdict` and `code`.
 
@@ -50,11 +74,9 @@ def verify_answer(problem: Problem, raw: bytes | str, *, checker: Checker, limit
         JudgeInfrastructureError: The checker cannot work.
     """
     started = time.perf_counter()
-    try:
-        value = read_json(raw)
-    except StrictJsonError as fault:
-        return _timed(_refuse_text(fault, raw), started)
-    return _timed(_judge_value(problem, value, checker, limits), started)
+    opened = _open_text(problem, raw)
+    verdict = opened if isinstance(opened, Verdict) else _judge_entry(opened, checker, limits)
+    return _timed(verdict, started)
 
 
 def judge_answer(
@@ -66,7 +88,7 @@ def judge_answer(
         JudgeInfrastructureError: The checker cannot work.
     """
     started = time.perf_counter()
-    return _timed(_judge_fields(problem, verdict, code, checker, limits), started)
+    return _timed(_judge_entry(Entry(problem, verdict, code), checker, limits), started)
 
 
 def judge_line(problem: Problem, answer: Answer, *, checker: Checker, limits: Limits = MARATHON_LIMITS) -> Verdict:
@@ -75,9 +97,81 @@ def judge_line(problem: Problem, answer: Answer, *, checker: Checker, limits: Li
     Raises:
         JudgeInfrastructureError: The checker cannot work.
     """
-    if answer.fault is not None:
-        return _refuse(answer.fault)
-    return judge_answer(problem, answer.verdict, answer.code, checker=checker, limits=limits)
+    started = time.perf_counter()
+    return _timed(_judge_entry(Entry.of_line(problem, answer), checker, limits), started)
+
+
+def judge_batch(
+    entries: Sequence[Entry],
+    *,
+    checker: Checker,
+    limits: Limits = MARATHON_LIMITS,
+    done: Callable[[int, Verdict], None] | None = None,
+) -> list[Verdict]:
+    """Judge many answers: the texts one by one, then those that pass in one batch of the checker.
+
+    Args:
+        entries: The answers.
+        checker: Decides those whose text passes.
+        limits: Sizes that an answer may have.
+        done: Told the place of an answer and its verdict as soon as there is one; once for each, in any order.
+
+    Returns:
+        One verdict for each entry, in the order of the entries.
+
+    Raises:
+        JudgeInfrastructureError: The checker cannot work; what `done` was told until then stands.
+    """
+    verdicts: dict[int, Verdict] = {}
+
+    def settle(place: int, verdict: Verdict) -> None:
+        verdicts[place] = verdict
+        if done is not None:
+            done(place, verdict)
+
+    items: list[CheckItem] = []
+    places: list[int] = []
+    spent: list[float] = []
+    for place, entry in enumerate(entries):
+        started = time.perf_counter()
+        opened = _open_entry(entry, limits)
+        if isinstance(opened, Verdict):
+            settle(place, _timed(opened, started))
+        else:
+            items.append(opened)
+            places.append(place)
+            spent.append(time.perf_counter() - started)
+
+    def settle_checked(number: int, result: CheckResult) -> None:
+        verdict = _verdict_of(result, items[number].claim, checker)
+        verdict = verdict.model_copy(update={"seconds": spent[number] + result.seconds})
+        settle(places[number], verdict)
+
+    if items:
+        checker.check_batch(items, done=settle_checked)
+    return [verdicts[place] for place in range(len(entries))]
+
+
+def _judge_entry(entry: Entry, checker: Checker, limits: Limits) -> Verdict:
+    opened = _open_entry(entry, limits)
+    if isinstance(opened, Verdict):
+        return opened
+    return _verdict_of(check_one(checker, *opened), opened.claim, checker)
+
+
+def _verdict_of(result: CheckResult, claim: Claim, checker: Checker) -> Verdict:
+    kept = result.bounded()
+    return Verdict.of(
+        kept.error_code,
+        kept.message,
+        verdict=claim,
+        checker=checker.name,
+        certificate=kept.certificate,
+        axioms=kept.axioms,
+        declarations=kept.declarations,
+        diagnostics=kept.diagnostics,
+        left_out=kept.left_out,
+    )
 
 
 def _timed(verdict: Verdict, started: float) -> Verdict:
@@ -95,7 +189,11 @@ def _refuse_text(fault: StrictJsonError, raw: bytes | str) -> Verdict:
     return _refuse(fault)
 
 
-def _judge_value(problem: Problem, value: object, checker: Checker, limits: Limits) -> Verdict:
+def _open_text(problem: Problem, raw: bytes | str) -> Verdict | Entry:
+    try:
+        value = read_json(raw)
+    except StrictJsonError as fault:
+        return _refuse_text(fault, raw)
     if not isinstance(value, dict):
         message = f"An answer is a JSON object with the keys 'verdict' and 'code', not {_shown(value)}."
         return Verdict.of("ANSWER_NOT_OBJECT", message)
@@ -104,29 +202,27 @@ def _judge_value(problem: Problem, value: object, checker: Checker, limits: Limi
         keys = ", ".join(map(_shown, sorted(fields)[:6])) or "none"
         message = f"An answer has exactly the keys 'verdict' and 'code'; this one has {keys}."
         return Verdict.of("ANSWER_SCHEMA_ERROR", message)
-    return _judge_fields(problem, fields["verdict"], fields["code"], checker, limits)
+    return Entry(problem, fields["verdict"], fields["code"])
 
 
-def _judge_fields(problem: Problem, verdict: object, code: object, checker: Checker, limits: Limits) -> Verdict:
+def _open_entry(entry: Entry, limits: Limits) -> Verdict | CheckItem:
+    """Return what is left for a checker, or the verdict where the text already decides."""
+    if entry.fault is not None:
+        return _refuse(entry.fault)
     claim: Claim
-    match verdict:
+    match entry.verdict:
         case "true":
             claim = "true"
         case "false":
             claim = "false"
         case _:
-            message = f"The verdict is {_shown(verdict)}; write the string 'true' or 'false'."
+            message = f"The verdict is {_shown(entry.verdict)}; write the string 'true' or 'false'."
             return Verdict.of("INVALID_VERDICT", message)
+    code = entry.code
     if not isinstance(code, str) or not code.strip():
         message = f"The code is {_shown(code)}; write a string that holds a Lean source file."
         return Verdict.of("INVALID_CODE_FIELD", message, verdict=claim)
-    refusal = _judge_text(claim, code, limits)
-    if refusal is not None:
-        return refusal
-    result = checker.check(problem, claim, code)
-    return Verdict.of(
-        result.error_code, result.message, verdict=claim, checker=checker.name, certificate=result.certificate
-    )
+    return _judge_text(claim, code, limits) or CheckItem(entry.problem, claim, code)
 
 
 def _judge_text(claim: Claim, code: str, limits: Limits) -> Verdict | None:

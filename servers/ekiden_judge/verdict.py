@@ -4,6 +4,8 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ekiden_judge.diagnostics import Diagnostic
+
 Status = Literal[
     "accepted",
     "unparsed",
@@ -34,7 +36,13 @@ ErrorCode = Literal[
     "HARNESS_ERROR",
 ]
 CheckCode = Literal[
-    "ACCEPTED", "DISALLOWED_AXIOMS", "DISALLOWED_DECLARATIONS", "LEAN_REJECTED", "LEAN_TIMEOUT", "NEEDS_LEAN"
+    "ACCEPTED",
+    "DISALLOWED_AXIOMS",
+    "DISALLOWED_DECLARATIONS",
+    "LEAN_REJECTED",
+    "LEAN_TIMEOUT",
+    "NEEDS_LEAN",
+    "HARNESS_ERROR",
 ]
 Claim = Literal["true", "false"]
 CertificateKind = Literal["table", "residue_model", "equational_proof"]
@@ -87,6 +95,18 @@ class Verdict(BaseModel):
     certificate: Annotated[
         CertificateKind | None, Field(description="What the checker found in the code; null if it recognised nothing.")
     ] = None
+    axioms: Annotated[
+        tuple[str, ...], Field(description="The axioms that the proof rests on; empty if none or not looked at.")
+    ] = ()
+    declarations: Annotated[
+        tuple[str, ...], Field(description="The constants that `submission` names itself; empty if not looked at.")
+    ] = ()
+    diagnostics: Annotated[
+        tuple[Diagnostic, ...], Field(description="Messages about places of the code, errors first.")
+    ] = ()
+    left_out: Annotated[
+        int, Field(ge=0, description="How many axioms, declarations and diagnostics are not listed.")
+    ] = 0
     seconds: Annotated[float, Field(ge=0, description="Seconds of wall time the judging took.")] = Field(
         default=0.0, repr=False
     )
@@ -108,6 +128,10 @@ class Verdict(BaseModel):
         verdict: Claim | None = None,
         checker: str | None = None,
         certificate: CertificateKind | None = None,
+        axioms: tuple[str, ...] = (),
+        declarations: tuple[str, ...] = (),
+        diagnostics: tuple[Diagnostic, ...] = (),
+        left_out: int = 0,
         seconds: float = 0.0,
     ) -> Self:
         """Build the verdict with the status that belongs to a code."""
@@ -118,6 +142,10 @@ class Verdict(BaseModel):
             verdict=verdict,
             checker=checker,
             certificate=certificate,
+            axioms=axioms,
+            declarations=declarations,
+            diagnostics=diagnostics,
+            left_out=left_out,
             seconds=seconds,
         )
 

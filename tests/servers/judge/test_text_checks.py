@@ -1,6 +1,7 @@
 """The checks of an answer's text: codes, order, limits; the checker behind them accepts whatever reaches it."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,18 +12,21 @@ from hypothesis import strategies as st
 
 from ekiden_judge import (
     Answer,
+    CheckItem,
     CheckResult,
     ErrorCode,
     Limits,
     Problem,
     Verdict,
+    check_each,
     judge_answer,
     judge_line,
     read_answers,
     verify_answer,
 )
+from ekiden_judge.checker import Done
 from ekiden_judge.tokens import BANNED_COMMANDS, BANNED_WORDS, BannedToken, find_banned_token
-from ekiden_judge.verdict import STATUS_OF, Claim
+from ekiden_judge.verdict import STATUS_OF
 
 PROBLEM = Problem(id="p", eq1_id=4, eq2_id=65, equation1="x = x ◇ y", equation2="x = y ◇ (x ◇ (y ◇ x))")
 
@@ -32,9 +36,12 @@ class Trusting:
     """A checker that accepts everything, so that a test sees what reaches a checker."""
 
     name: str = "trusting"
+    identity: str = "trusting 1"
 
-    def check(self, problem: Problem, verdict: Claim, code: str) -> CheckResult:
-        return CheckResult("ACCEPTED", f"{problem.id} {verdict} {len(code)}")
+    def check_batch(self, items: Sequence[CheckItem], *, done: Done | None = None) -> list[CheckResult]:
+        return check_each(
+            lambda item: CheckResult("ACCEPTED", f"{item.problem.id} {item.claim} {len(item.code)}"), items, done
+        )
 
 
 CHECKER = Trusting()
