@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ekiden_config.cayley import CayleySettings
     from ekiden_config.errors import ConfigError
-    from ekiden_config.judge import JudgeName, JudgeSettings
+    from ekiden_config.judge import DefaultPolicy, JudgeName, JudgeSettings
     from ekiden_config.marathon import MarathonSettings
     from ekiden_config.servers import HttpSettings, ServerSettings
     from ekiden_config.settings import Settings, default_settings, load_settings
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CayleySettings": "cayley",
     "ConfigError": "errors",
+    "DefaultPolicy": "judge",
     "HttpSettings": "servers",
     "JudgeName": "judge",
     "JudgeSettings": "judge",
@@ -34,6 +35,7 @@ _HOMES = {
 __all__ = [
     "CayleySettings",
     "ConfigError",
+    "DefaultPolicy",
     "HttpSettings",
     "JudgeName",
     "JudgeSettings",
