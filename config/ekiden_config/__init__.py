@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ekiden_config.cayley import CayleySettings
     from ekiden_config.errors import ConfigError
+    from ekiden_config.lean import LeanSettings
     from ekiden_config.judge import DefaultPolicy, JudgeName, JudgeSettings
     from ekiden_config.marathon import MarathonSettings
     from ekiden_config.servers import HttpSettings, ServerSettings
@@ -23,6 +24,7 @@ _HOMES = {
     "ConfigError": "errors",
     "DefaultPolicy": "judge",
     "HttpSettings": "servers",
+    "LeanSettings": "lean",
     "JudgeName": "judge",
     "JudgeSettings": "judge",
     "MarathonSettings": "marathon",

@@ -15,6 +15,7 @@ from pydantic_settings.exceptions import SettingsError
 from ekiden_config.cayley import CayleySettings
 from ekiden_config.errors import ConfigError
 from ekiden_config.judge import JudgeSettings
+from ekiden_config.lean import LeanSettings
 from ekiden_config.marathon import MarathonSettings
 from ekiden_config.places import PREFIXES, SEPARATOR, project_file, user_file
 from ekiden_config.servers import HttpSettings, ServerSettings
@@ -30,6 +31,7 @@ class Settings(BaseSettings):
     cayley: CayleySettings
     http: HttpSettings
     judge: JudgeSettings
+    lean: LeanSettings
     marathon: MarathonSettings
     servers: dict[str, ServerSettings] = Field(description="Server name to what it offers.")
 
