@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ekiden_config.cayley import CayleySettings
     from ekiden_config.errors import ConfigError
-    from ekiden_config.lean import LeanSettings
     from ekiden_config.judge import DefaultPolicy, JudgeName, JudgeSettings
+    from ekiden_config.lean import LeanSettings
     from ekiden_config.marathon import MarathonSettings
     from ekiden_config.servers import HttpSettings, ServerSettings
     from ekiden_config.settings import Settings, default_settings, load_settings
@@ -24,9 +24,9 @@ _HOMES = {
     "ConfigError": "errors",
     "DefaultPolicy": "judge",
     "HttpSettings": "servers",
-    "LeanSettings": "lean",
     "JudgeName": "judge",
     "JudgeSettings": "judge",
+    "LeanSettings": "lean",
     "MarathonSettings": "marathon",
     "ServerSettings": "servers",
     "Settings": "settings",
@@ -41,6 +41,7 @@ __all__ = [
     "HttpSettings",
     "JudgeName",
     "JudgeSettings",
+    "LeanSettings",
     "MarathonSettings",
     "ServerSettings",
     "Settings",
