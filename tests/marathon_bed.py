@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ekiden_config import MarathonSettings
+from ekiden_config import MarathonSettings, Settings
 from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.run import Request, start_run
 from ekiden_orchestrator.marathon.summary import Summary
@@ -21,7 +21,7 @@ class Bed:
     """A place to run solvers in, with short limits."""
 
     root: Path
-    settings: MarathonSettings
+    settings: Settings
     output: io.StringIO
 
     @property
@@ -60,7 +60,8 @@ class Bed:
         return start_run(request, self.settings, self.display, score=score)
 
     def change(self, **settings: object) -> None:
-        self.settings = MarathonSettings.model_validate({**self.settings.model_dump(), **settings})
+        marathon = MarathonSettings.model_validate({**self.settings.marathon.model_dump(), **settings})
+        self.settings = self.settings.model_copy(update={"marathon": marathon})
 
     def scratch_report(self, attempt: int = 1) -> dict[str, object]:
         return json.loads((self.run_folder / "attempts" / str(attempt) / "scratch" / "report.json").read_text("utf-8"))

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ekiden_orchestrator.commands.judge_name import JUDGES, judge_name
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ekiden_config import MarathonSettings
+    from ekiden_config import Settings
     from ekiden_orchestrator.marathon.display import Display
     from ekiden_orchestrator.marathon.run import Request
     from ekiden_orchestrator.marathon.summary import Summary
@@ -55,11 +57,15 @@ def run(
     problem_seconds: Annotated[
         float | None, typer.Option(help="Search time of a built-in solver, in seconds a problem.")
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(metavar=JUDGES, help="Who judges.  [default: the settings' judge.default, exact at first]"),
+    ] = None,
 ) -> None:
     """Run a solver over a batch of problems, judge its answers, and print the result.
 
     Exit status: 0 whatever the score; 1 when no answer could be judged at all or the system stopped the run; 2 for bad
-    input; 130 when interrupted.
+    input or a judge that is not to be had here, before anything starts; 130 when interrupted.
     """
     from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.run import Request, RunInterrupted, RunStopped
@@ -72,6 +78,7 @@ def run(
         compression_ratio=compression_ratio,
         output_dir=output_dir,
         problem_seconds=problem_seconds,
+        judge=None if judge is None else judge_name(judge),
     )
     if score_only and (no_score or resume is not None):
         raise MarathonError("--score-only judges what is there; give neither --no-score nor --resume with it.")
@@ -105,7 +112,7 @@ def _carry_out(request: Request, *, resume: Path | None, score_only: bool, score
     from ekiden_config import load_settings
     from ekiden_orchestrator.marathon.display import Display, Screen
 
-    settings = load_settings().marathon
+    settings = load_settings()
     display = Display(Screen())
     if resume is not None:
         return _resume(resume, request, settings, display, score=score)
@@ -114,7 +121,7 @@ def _carry_out(request: Request, *, resume: Path | None, score_only: bool, score
     return _start(request, settings, display, score=score)
 
 
-def _start(request: Request, settings: MarathonSettings, display: Display, *, score: bool) -> Summary:
+def _start(request: Request, settings: Settings, display: Display, *, score: bool) -> Summary:
     from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.run import start_run
 
@@ -123,7 +130,7 @@ def _start(request: Request, settings: MarathonSettings, display: Display, *, sc
     return start_run(request, settings, display, score=score)
 
 
-def _score(request: Request, settings: MarathonSettings, display: Display) -> Summary:
+def _score(request: Request, settings: Settings, display: Display) -> Summary:
     from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.run import is_run, score_foreign, score_run
 
@@ -132,16 +139,16 @@ def _score(request: Request, settings: MarathonSettings, display: Display) -> Su
     if is_run(request.output_dir):
         if request.manifest:
             raise MarathonError("This run has its own snapshot of the manifest; leave --manifest out.")
-        return score_run(request.output_dir, settings, display)
+        return score_run(request.output_dir, settings, display, judge=request.judge)
     if not request.manifest:
         raise MarathonError("This folder is no run of Ekiden; name the problems of its answers with --manifest.")
-    return score_foreign(request.output_dir, request.manifest, settings, display)
+    return score_foreign(request.output_dir, request.manifest, settings, display, judge=request.judge)
 
 
-def _resume(root: Path, request: Request, settings: MarathonSettings, display: Display, *, score: bool) -> Summary:
+def _resume(root: Path, request: Request, settings: Settings, display: Display, *, score: bool) -> Summary:
     from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.run import Request, resume_run
 
     if request != Request(solver="harvest", manifest=""):
-        raise MarathonError("A resumed run keeps its solver, manifest, budget and folder; give --resume alone.")
+        raise MarathonError("A resumed run keeps its solver, manifest, budget, judge and folder; give --resume alone.")
     return resume_run(root, settings, display, score=score)

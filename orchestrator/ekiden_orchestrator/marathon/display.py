@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from ekiden_config import JudgeName
 from ekiden_judge import STATUSES
 from ekiden_orchestrator.marathon.attempt import Glance
 from ekiden_orchestrator.marathon.events import AttemptEnded, RunStarted
@@ -45,12 +46,14 @@ class Display:
         self._expected_s = 0.0
         self._problems = 0
         self._next_at = 0.0
+        self._began = 0.0
+        self._shown = Text()
 
     def line(self, text: str = "") -> None:
         """Print one line as it is, control characters made visible."""
         self._console.print(Text(_visible(text)), soft_wrap=True)
 
-    def heading(self, started: RunStarted, folder: RunFolder) -> None:
+    def heading(self, started: RunStarted, folder: RunFolder, judge: JudgeName) -> None:
         """Say what is about to run."""
         self.line("Marathon Run")
         self.line(f"  Solver:   {started.solver}{' (built in)' if started.built_in else ''}")
@@ -58,6 +61,7 @@ class Display:
         self.line(f"  Budget:   {started.budget_seconds:g} s, {started.budget_tokens} tokens ({started.budget_origin})")
         if started.pool_seconds is not None:
             self.line(f"  Search:   {started.pool_seconds:g} s for the whole batch (raise it with --problem-seconds)")
+        self.line(f"  Judge:    {judge}")
         self.line(f"  Run dir:  {folder.root}")
 
     def note(self, text: str) -> None:
@@ -79,12 +83,18 @@ class Display:
         if not self._console.is_terminal:
             yield
             return
-        with Live(Text(phase), console=self._console, refresh_per_second=10, transient=True) as live:
+        self._began = time.monotonic()
+        self._shown = Text(phase)
+        with Live(console=self._console, get_renderable=self._frame, refresh_per_second=10, transient=True) as live:
             self._live = live
             try:
                 yield
             finally:
                 self._live = None
+
+    def _frame(self) -> Text:
+        """Return the live line, with the time so far: a judge may take a while to its first verdict."""
+        return self._shown + Text(f"  {time.monotonic() - self._began:.0f} s", style="dim")
 
     def glance(self, glance: Glance) -> None:
         """Show how the solver stands."""
@@ -110,7 +120,7 @@ class Display:
         self._next_at = now + _REFRESH_S
         filled = round(_BAR_WIDTH * min(1.0, done / total)) if total > 0 else 0
         bar = Text("━" * filled, style="green") + Text("━" * (_BAR_WIDTH - filled), style="dim")
-        self._live.update(bar + Text(f"  {text}"))
+        self._shown = bar + Text(f"  {text}")
 
     def solver_ended(self, ended: AttemptEnded) -> None:
         """Say how the solver ended, and how it sounded if that was not well."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from ekiden_config import JudgeName
 from ekiden_judge import Verdict
 from ekiden_orchestrator.marathon.errors import MarathonError
 
@@ -40,6 +41,7 @@ class RunStarted(_Event):
     budget_tokens: int
     budget_origin: str
     pool_seconds: float | None
+    judge: JudgeName = "exact"
 
 
 class AttemptStarted(_Event):
@@ -85,7 +87,7 @@ class AttemptEnded(_Event):
 
 
 class Judged(_Event):
-    """An answer has its verdict; `answer_sha256` is the hash of all that the judge looked at."""
+    """An answer has its verdict; `answer_sha256` is the hash of all that the judge looked at, `judge` its identity."""
 
     type: Literal["judged"] = "judged"
     problem: str
@@ -95,11 +97,13 @@ class Judged(_Event):
 
 
 class RunFinished(_Event):
-    """Every answer is judged and the summary written."""
+    """Every answer is judged, if that was asked for, and the summary written; `judge` is the judge's identity."""
 
     type: Literal["run_finished"] = "run_finished"
     judged: bool
     judging_seconds: float
+    judge_name: JudgeName | None = None
+    judge: str | None = None
 
 
 Event = RunStarted | AttemptStarted | SolverStarted | Heartbeat | AttemptEnded | Judged | RunFinished

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ekiden_config import MarathonSettings
+from ekiden_config import JudgeName, MarathonSettings, Settings
 from ekiden_judge import read_answers
+from ekiden_judge.choice import ChooseJudge, choose_judge
 from ekiden_orchestrator.marathon.answers import read_sealed
 from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.errors import MarathonError
@@ -22,7 +23,7 @@ from ekiden_orchestrator.marathon.scoring import Bench, judge_answers
 from ekiden_orchestrator.marathon.stages import Run
 from ekiden_orchestrator.marathon.state import fold
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
-from ekiden_orchestrator.marathon.summary import Summary, summarise
+from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
 from ekiden_orchestrator.marathon.versions import versions
 from ekiden_policies.budget import BudgetError, marathon_budget
 from ekiden_policies.schedule import time_pool
@@ -70,38 +71,51 @@ class Request:
     compression_ratio: float | None = None
     output_dir: Path | None = None
     problem_seconds: float | None = None
+    judge: JudgeName | None = None
 
 
-def start_run(request: Request, settings: MarathonSettings, display: Display, *, score: bool = True) -> Summary:
+def start_run(
+    request: Request, settings: Settings, display: Display, *, score: bool = True, choose: ChooseJudge = choose_judge
+) -> Summary:
     """Set up a new run and carry it through.
+
+    A judge that cannot be had is found before anything is made or started.
 
     Raises:
         MarathonError: Anything about the request is wrong; nothing was started.
         RunInterrupted: The user interrupted.
         RunStopped: The disk is full, or nobody reads the output.
     """
-    submission = read_submission(request.solver, limit_bytes=settings.solver_limit_bytes)
-    manifest = read_manifest(request.manifest, limit_bytes=settings.manifest_limit_bytes)
-    started = _started(request, settings, submission, manifest)
-    root = _new_root(request, settings, submission, manifest)
-    with _locked(root) as folder, _resumable(folder), RunLog(folder.log) as log:
+    marathon = settings.marathon
+    submission = read_submission(request.solver, limit_bytes=marathon.solver_limit_bytes)
+    manifest = read_manifest(request.manifest, limit_bytes=marathon.manifest_limit_bytes)
+    name = request.judge or settings.judge.default
+    started = _started(request, marathon, submission, manifest, name)
+    with ExitStack() as stack:
+        judge = stack.enter_context(choose(name, settings)) if score else None
+        root = _new_root(request, marathon, submission, manifest)
+        folder = stack.enter_context(_locked(root))
+        stack.enter_context(_resumable(folder))
+        log = stack.enter_context(RunLog(folder.log))
         _require_unused(folder)
         folder.keep_inputs(submission, manifest)
-        with EventLog.open(folder.events, create=True) as events:
-            events.append(started)
-            return Run(
-                folder,
-                submission=submission,
-                manifest=manifest,
-                settings=settings,
-                display=display,
-                events=events,
-                log=log,
-            ).carry_through(score=score)
+        events = stack.enter_context(EventLog.open(folder.events, create=True))
+        events.append(started)
+        return Run(
+            folder,
+            submission=submission,
+            manifest=manifest,
+            settings=marathon,
+            display=display,
+            events=events,
+            log=log,
+        ).carry_through(judge)
 
 
-def resume_run(root: Path, settings: MarathonSettings, display: Display, *, score: bool = True) -> Summary:
-    """Go on with a run that was killed or interrupted, with what is left of its budget.
+def resume_run(
+    root: Path, settings: Settings, display: Display, *, score: bool = True, choose: ChooseJudge = choose_judge
+) -> Summary:
+    """Go on with a run that was killed or interrupted, with what is left of its budget and with its judge.
 
     A run that is finished is not run again; its result is shown once more.
 
@@ -109,22 +123,45 @@ def resume_run(root: Path, settings: MarathonSettings, display: Display, *, scor
         MarathonError: The folder holds no run, or another runner is at work there.
         RunInterrupted: The user interrupted.
     """
-    with _opened(root, settings, display) as run:
-        return run.carry_through(score=score)
+    with _opened(root, settings.marathon, display) as run:
+        if (shown := run.show_again()) is not None:
+            return shown
+        if not score:
+            return run.carry_through(None)
+        with choose(run.state.judge, settings) as judge:
+            return run.carry_through(judge)
 
 
-def score_run(root: Path, settings: MarathonSettings, display: Display) -> Summary:
-    """Judge the answers that a run of ours has so far.
+def score_run(
+    root: Path,
+    settings: Settings,
+    display: Display,
+    *,
+    judge: JudgeName | None = None,
+    choose: ChooseJudge = choose_judge,
+) -> Summary:
+    """Judge the answers that a run of ours has so far, by its own judge unless another one is named.
 
     Raises:
         MarathonError: The folder holds no run, or another runner is at work there.
         RunInterrupted: The user interrupted.
     """
-    with _opened(root, settings, display) as run:
-        return run.score_only()
+    with (
+        _opened(root, settings.marathon, display) as run,
+        choose(judge or run.state.judge, settings) as chosen,
+    ):
+        return run.score_only(chosen)
 
 
-def score_foreign(root: Path, manifest_name: str, settings: MarathonSettings, display: Display) -> Summary:
+def score_foreign(
+    root: Path,
+    manifest_name: str,
+    settings: Settings,
+    display: Display,
+    *,
+    judge: JudgeName | None = None,
+    choose: ChooseJudge = choose_judge,
+) -> Summary:
     """Judge the `answers.jsonl` of a folder that is no run of ours.
 
     Raises:
@@ -133,22 +170,22 @@ def score_foreign(root: Path, manifest_name: str, settings: MarathonSettings, di
     folder = RunFolder(root.resolve())
     if not folder.answers.exists():
         raise MarathonError(f"The folder {str(root)!r} holds no answers.jsonl to judge.")
-    manifest = read_manifest(manifest_name, limit_bytes=settings.manifest_limit_bytes)
-    sealed = read_sealed(folder.answers, settings.output_limit_bytes)
+    manifest = read_manifest(manifest_name, limit_bytes=settings.marathon.manifest_limit_bytes)
+    sealed = read_sealed(folder.answers, settings.marathon.output_limit_bytes)
     read = read_answers(sealed.data, manifest.ids)
-    with RunLog(folder.log) as log:
+    with choose(judge or settings.judge.default, settings) as chosen, RunLog(folder.log) as log:
         bench = Bench({}, lambda _key, _verdict: None, display.judging, log)
         with display.phase("judging"):
-            scored, seconds = judge_answers(manifest.problems, read, bench)
+            scored, seconds = judge_answers(manifest.problems, read, chosen, bench)
+        judging = Judging(chosen.name, chosen.identity, scored, seconds)
     summary = summarise(
         manifest=manifest.name,
         manifest_sha256=manifest.sha256,
         problems=len(manifest.problems),
         state=None,
-        scored=scored,
+        judging=judging,
         read=read,
         sealed=sealed,
-        judging_seconds=seconds,
     )
     write_whole(folder.summary, summary.model_dump_json(indent=2).encode() + b"\n")
     display.result(summary, folder)
@@ -221,7 +258,9 @@ def _locked(root: Path) -> Generator[RunFolder]:
         lock.release()
 
 
-def _started(request: Request, settings: MarathonSettings, submission: Submission, manifest: Manifest) -> RunStarted:
+def _started(
+    request: Request, settings: MarathonSettings, submission: Submission, manifest: Manifest, judge: JudgeName
+) -> RunStarted:
     """Decide everything that the request leaves open."""
     problems = len(manifest.problems)
     try:
@@ -254,6 +293,7 @@ def _started(request: Request, settings: MarathonSettings, submission: Submissio
         budget_tokens=budget.tokens,
         budget_origin=budget.origin,
         pool_seconds=pool_s if submission.built_in else None,
+        judge=judge,
     )
 
 

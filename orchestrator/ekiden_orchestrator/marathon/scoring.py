@@ -1,26 +1,25 @@
-"""Judging the answers of a run, each by itself and none twice."""
+"""Judging the answers of a run in one batch, each by itself and none twice."""
 
 import hashlib
 import json
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ekiden_judge import (
-    MARATHON_LIMITS,
     Answer,
+    Entry,
+    JudgeInfrastructureError,
     Problem,
     ReadAnswers,
     Verdict,
     harness_error,
-    judge_line,
     not_attempted,
 )
-from ekiden_judge.exact import ExactChecker
+from ekiden_judge.choice import Judge
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.state import VerdictKey
-from ekiden_orchestrator.marathon.versions import versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Bench:
     Attributes:
         known: Verdicts of an earlier round; those that are no harness errors are reused.
         record: Told each new verdict at once.
-        progress: Told how many of how many problems are done.
+        progress: Told how many of how many answers are done.
         log: Told each verdict that is new and the traceback of a judge that failed.
     """
 
@@ -48,45 +47,94 @@ class Bench:
     log: RunLog
 
 
-def judge_name() -> str:
-    """Return what the verdicts of this judge depend on besides problem and answer."""
-    limits = MARATHON_LIMITS
-    sizes = f"{limits.max_code_bytes}/{limits.max_false_certificate_bytes}"
-    return f"{ExactChecker().name} {versions()['ekiden']} {sizes}"
+def recorded(
+    problems: Sequence[Problem], answers: ReadAnswers, judge: str, known: Mapping[VerdictKey, Verdict]
+) -> list[Scored] | None:
+    """Return the verdicts on all problems in manifest order, or None if any is still to be found.
+
+    Args:
+        problems: The manifest.
+        answers: The answers that count.
+        judge: The identity of the judge.
+        known: Verdicts by what they depend on.
+    """
+    scored: list[Scored] = []
+    for problem in problems:
+        answer = answers.answers.get(problem.id)
+        verdict = not_attempted() if answer is None else known.get(VerdictKey(problem.id, _answer_hash(answer), judge))
+        if verdict is None or verdict.status == "harness_error":
+            return None
+        scored.append(Scored(problem, verdict))
+    return scored
 
 
-def judge_answers(problems: tuple[Problem, ...], answers: ReadAnswers, bench: Bench) -> tuple[list[Scored], float]:
-    """Judge the answer that counts for each problem, in manifest order; return the verdicts and the seconds taken.
+def judge_answers(
+    problems: Sequence[Problem], answers: ReadAnswers, judge: Judge, bench: Bench
+) -> tuple[list[Scored], float]:
+    """Judge the answer that counts for each problem; return the verdicts in manifest order and the seconds taken.
 
     Whatever a line holds, it hits only its own problem. A judge that fails gives a `harness_error`, which says nothing
     about the answer and is tried again the next time.
     """
     began = time.perf_counter()
-    judge = judge_name()
-    scored: list[Scored] = []
-    for number, problem in enumerate(problems, start=1):
+    verdicts: dict[str, Verdict] = {}
+    keys: list[VerdictKey] = []
+    entries: list[Entry] = []
+    for problem in problems:
         answer = answers.answers.get(problem.id)
         if answer is None:
-            scored.append(Scored(problem, not_attempted()))
+            verdicts[problem.id] = not_attempted()
+            continue
+        key = VerdictKey(problem.id, _answer_hash(answer), judge.identity)
+        verdict = bench.known.get(key)
+        if verdict is None or verdict.status == "harness_error":
+            keys.append(key)
+            entries.append(Entry.of_line(problem, answer))
         else:
-            key = VerdictKey(problem.id, _answer_hash(answer), judge)
-            verdict = bench.known.get(key)
-            if verdict is None or verdict.status == "harness_error":
-                verdict = _judge(problem, answer, bench.log)
-                bench.record(key, verdict)
-            scored.append(Scored(problem, verdict))
-        bench.progress(number, len(problems))
-    return scored, time.perf_counter() - began
+            verdicts[problem.id] = verdict
+    answered = len(problems) - sum(verdict.status == "not_attempted" for verdict in verdicts.values())
+    done = answered - len(entries)
+
+    def settle(place: int, verdict: Verdict) -> None:
+        nonlocal done
+        done += 1
+        verdicts[keys[place].problem] = verdict
+        reason = f" {verdict.message}" if verdict.status == "harness_error" else ""
+        bench.log.write("score", f"{keys[place].problem}: {verdict.status} {verdict.error_code}{reason}")
+        bench.record(keys[place], verdict)
+        bench.progress(done, answered)
+
+    bench.progress(done, answered)
+    _judge(entries, judge, settle, bench.log)
+    return [Scored(problem, verdicts[problem.id]) for problem in problems], time.perf_counter() - began
 
 
-def _judge(problem: Problem, answer: Answer, log: RunLog) -> Verdict:
+def _judge(entries: Sequence[Entry], judge: Judge, settle: Callable[[int, Verdict], None], log: RunLog) -> None:
+    """Judge entries in one batch; where that fails, each of the rest by itself, so that none takes others along."""
+    open_places = dict.fromkeys(range(len(entries)))
+    unrecorded: list[Exception] = []
+
+    def settle_once(place: int, verdict: Verdict) -> None:
+        del open_places[place]
+        try:
+            settle(place, verdict)
+        except Exception as error:
+            unrecorded.append(error)
+            raise
+
+    if not entries:
+        return
     try:
-        verdict = judge_line(problem, answer, checker=ExactChecker())
-    except Exception as error:  # noqa: BLE001 - the outermost loop over answers: one must not take the others along
-        log.write("score", f"{problem.id}: the judge failed", *traceback.format_exc().splitlines())
-        return harness_error(error)
-    log.write("score", f"{problem.id}: {verdict.status} {verdict.error_code}")
-    return verdict
+        judge.judge(entries, done=settle_once)
+    except Exception as error:  # noqa: BLE001 - the outermost loop over answers
+        if unrecorded:
+            raise unrecorded[0] from None
+        log.write("score", "the judge failed", *traceback.format_exc().splitlines())
+        for place in tuple(open_places):
+            if len(entries) == 1 or isinstance(error, JudgeInfrastructureError):
+                settle_once(place, harness_error(error))
+            else:
+                _judge([entries[place]], judge, lambda _, verdict, at=place: settle_once(at, verdict), log)
 
 
 def _answer_hash(answer: Answer) -> str:

@@ -3,8 +3,9 @@
 import time
 from pathlib import Path
 
-from ekiden_config import MarathonSettings
+from ekiden_config import JudgeName, MarathonSettings
 from ekiden_judge import ReadAnswers, Verdict, read_answers
+from ekiden_judge.choice import Judge
 from ekiden_orchestrator.marathon.answers import SealedAnswers, compose, read_sealed
 from ekiden_orchestrator.marathon.attempt import Observer, run_attempt, wait_until_gone
 from ekiden_orchestrator.marathon.display import Display
@@ -21,10 +22,10 @@ from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
 from ekiden_orchestrator.marathon.manifest import Manifest
 from ekiden_orchestrator.marathon.plan import Plan
 from ekiden_orchestrator.marathon.run_log import RunLog
-from ekiden_orchestrator.marathon.scoring import Bench, Scored, judge_answers
+from ekiden_orchestrator.marathon.scoring import Bench, judge_answers, recorded
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
 from ekiden_orchestrator.marathon.submission import Submission
-from ekiden_orchestrator.marathon.summary import Summary, summarise
+from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
 
 _SYNC_INTERVAL_S = 0.5
 _SHORTEST_RESUMED_ATTEMPT_S = 1.0
@@ -54,38 +55,55 @@ class Run:
         self._log = log
 
     @property
-    def _state(self) -> RunState:
+    def state(self) -> RunState:
+        """What the events say."""
         return fold(self._events.events)
 
-    def carry_through(self, *, score: bool) -> Summary:
-        """Do whatever the events say is still to be done."""
-        self._open()
-        finished = self._state.finished
-        if finished is None:
+    def carry_through(self, judge: Judge | None) -> Summary:
+        """Do whatever the events say is still to be done; without a judge, leave judging for later."""
+        self._open(self.state.judge if judge is None else judge.name)
+        if self.state.finished is None:
             self._settle_lost_attempt()
             self._run_solver()
-        return self._conclude(judge=score if finished is None else finished.judged, final=True)
+        return self._conclude(judge, final=True)
 
-    def score_only(self) -> Summary:
+    def score_only(self, judge: Judge) -> Summary:
         """Judge what there is, without starting the solver again."""
-        self._open()
+        self._open(judge.name)
         self._settle_lost_attempt()
-        return self._conclude(judge=True, final=self._state.solver_is_done)
+        return self._conclude(judge, final=self.state.solver_is_done)
 
-    def _open(self) -> None:
-        self._display.heading(self._state.started, self._folder)
+    def show_again(self) -> Summary | None:
+        """Show the result of a finished run; None if anything is still to be done or judged."""
+        state = self.state
+        finished = state.finished
+        if finished is None:
+            return None
+        sealed = self._compose()
+        read = read_answers(sealed.data, self._manifest.ids)
+        judging = Judging(state.judge)
+        if finished.judged:
+            known = recorded(self._manifest.problems, read, finished.judge or "", state.verdicts)
+            if known is None:
+                return None
+            judging = Judging(state.judge, finished.judge, known, finished.judging_seconds)
+        self._open(state.judge)
+        return self._report(read, sealed, judging, final=True)
+
+    def _open(self, judge: JudgeName) -> None:
+        self._display.heading(self.state.started, self._folder, judge)
         if self._events.repaired_bytes:
             self._note(f"The last event was torn: {self._events.repaired_bytes} bytes were cut off.")
 
     def _settle_lost_attempt(self) -> None:
         """Record the end of an attempt whose runner was killed."""
-        attempts = self._state.attempts
+        attempts = self.state.attempts
         if not attempts or attempts[-1].ended is not None:
             return
         lost = attempts[-1]
         folder = self._folder.attempt(lost.started.attempt)
         wait_until_gone(folder)
-        sealed = read_sealed(folder.answers, self._settings.output_limit_bytes - self._state.answer_bytes)
+        sealed = read_sealed(folder.answers, self._settings.output_limit_bytes - self.state.answer_bytes)
         folder.root.parent.mkdir(exist_ok=True)
         write_whole(folder.sealed, sealed.data)
         self._events.append(
@@ -105,7 +123,7 @@ class Run:
 
     def _run_solver(self) -> None:
         """Start another attempt where the solver has not ended and there is something left to do and to spend."""
-        state = self._state
+        state = self.state
         if state.solver_is_done:
             return
         remaining_s = state.started.budget_seconds - state.wall_seconds
@@ -155,7 +173,7 @@ class Run:
         """Write the run's answers from those of its attempts."""
         parts = [
             read_sealed(self._folder.attempt(attempt.started.attempt).sealed, self._settings.output_limit_bytes)
-            for attempt in self._state.attempts
+            for attempt in self.state.attempts
         ]
         data = compose([part.data for part in parts])
         write_whole(self._folder.answers, data)
@@ -170,32 +188,45 @@ class Run:
             if answer.fault is None and answer.verdict in ("true", "false") and isinstance(answer.code, str)
         )
 
-    def _conclude(self, *, judge: bool, final: bool) -> Summary:
+    def _conclude(self, judge: Judge | None, *, final: bool) -> Summary:
         """Compose the answers, judge them, write the summary, and mark the run as finished if nothing can follow."""
         sealed = self._compose()
         read = read_answers(sealed.data, self._manifest.ids)
-        finished = self._state.finished
-        scored, seconds = None, 0.0
-        if judge:
-            scored, seconds = self._judge(read)
-            seconds = finished.judging_seconds if finished is not None and finished.judged else seconds
+        judging = Judging(self.state.judge) if judge is None else self._judge(judge, read)
+        return self._report(read, sealed, judging, final=final)
+
+    def _report(self, read: ReadAnswers, sealed: SealedAnswers, judging: Judging, *, final: bool) -> Summary:
         summary = summarise(
             manifest=self._manifest.name,
             manifest_sha256=self._manifest.sha256,
             problems=len(self._manifest.problems),
-            state=self._state,
-            scored=scored,
+            state=self.state,
+            judging=judging,
             read=read,
             sealed=sealed,
-            judging_seconds=seconds,
         )
         write_whole(self._folder.summary, summary.model_dump_json(indent=2).encode() + b"\n")
-        if final and (finished is None or finished.judged != judge):
-            self._events.append(RunFinished(judged=judge, judging_seconds=seconds))
+        if final:
+            self._finish(judging)
         self._display.result(summary, self._folder)
         return summary
 
-    def _judge(self, read: ReadAnswers) -> tuple[list[Scored], float]:
+    def _finish(self, judging: Judging) -> None:
+        """Mark the run as finished, unless it is so marked already."""
+        judged = judging.scored is not None
+        finished = self.state.finished
+        if finished is not None and (finished.judged, finished.judge) == (judged, judging.identity):
+            return
+        self._events.append(
+            RunFinished(
+                judged=judged,
+                judging_seconds=judging.seconds,
+                judge_name=judging.judge,
+                judge=judging.identity,
+            )
+        )
+
+    def _judge(self, judge: Judge, read: ReadAnswers) -> Judging:
         last_sync = time.monotonic()
 
         def record(key: VerdictKey, verdict: Verdict) -> None:
@@ -205,12 +236,13 @@ class Run:
             event = Judged(problem=key.problem, answer_sha256=key.answer_sha256, judge=key.judge, verdict=verdict)
             self._events.append(event, sync=due)
 
-        bench = Bench(self._state.verdicts, record, self._display.judging, self._log)
+        bench = Bench(self.state.verdicts, record, self._display.judging, self._log)
         try:
             with self._display.phase("judging"):
-                return judge_answers(self._manifest.problems, read, bench)
+                scored, seconds = judge_answers(self._manifest.problems, read, judge, bench)
         finally:
             self._events.sync()
+        return Judging(judge.name, judge.identity, scored, seconds)
 
     def _note(self, text: str) -> None:
         self._log.write("marathon", text)

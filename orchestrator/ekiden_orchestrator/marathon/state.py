@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
+from ekiden_config import JudgeName
 from ekiden_judge import Verdict
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import (
@@ -20,7 +21,7 @@ from ekiden_orchestrator.marathon.events import (
 
 @dataclass(frozen=True, slots=True)
 class VerdictKey:
-    """What a verdict depends on: the problem, the answer, and the judge."""
+    """What a verdict depends on: the problem, the answer, and the identity of the judge."""
 
     problem: str
     answer_sha256: str
@@ -55,6 +56,12 @@ class RunState:
     attempts: tuple[AttemptState, ...] = ()
     verdicts: dict[VerdictKey, Verdict] = field(default_factory=dict[VerdictKey, Verdict])
     finished: RunFinished | None = None
+
+    @property
+    def judge(self) -> JudgeName:
+        """The judge that was last asked, else the one that the run was started for."""
+        asked = None if self.finished is None else self.finished.judge_name
+        return asked or self.started.judge
 
     @property
     def wall_seconds(self) -> float:

@@ -2,18 +2,37 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ekiden_config import JudgeName
 from ekiden_judge import STATUSES, ReadAnswers
 from ekiden_orchestrator.marathon.answers import SealedAnswers
 from ekiden_orchestrator.marathon.events import EndReason
-from ekiden_orchestrator.marathon.scoring import Scored, judge_name
+from ekiden_orchestrator.marathon.scoring import Scored
 from ekiden_orchestrator.marathon.state import AttemptState, RunState
 from ekiden_orchestrator.marathon.versions import versions
 
 MAX_MESSAGE_CHARS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What a judge found.
+
+    Attributes:
+        judge: The judge's name, also where it has not judged yet.
+        identity: What its verdicts depend on besides problem and answer; None where nothing was judged.
+        scored: The verdicts in manifest order; None where nothing was judged.
+        seconds: How long it took.
+    """
+
+    judge: JudgeName
+    identity: str | None = None
+    scored: Sequence[Scored] | None = None
+    seconds: float = 0.0
 
 
 class _Part(BaseModel):
@@ -30,6 +49,8 @@ class ProblemResult(_Part):
     error_code: str
     checker: str | None
     certificate: str | None
+    axioms: tuple[str, ...] = Field(description="Axioms that the proof rests on, where the checker can tell.")
+    declarations: tuple[str, ...] = Field(description="Constants that `submission` names, where the checker can tell.")
     seconds: float
 
 
@@ -96,7 +117,8 @@ class Summary(_Part):
     solver_sha256: str | None
     manifest: str
     manifest_sha256: str
-    judge: str
+    judge: JudgeName
+    judge_identity: str | None = Field(description="What the verdicts depend on besides problem and answer.")
     versions: dict[str, str]
     notes: tuple[str, ...] = Field(description="What was unusual about the answers file.")
     ignored_lines: LineCounts | None
@@ -110,12 +132,12 @@ def summarise(
     manifest_sha256: str,
     problems: int,
     state: RunState | None,
-    scored: Sequence[Scored] | None,
+    judging: Judging,
     read: ReadAnswers | None,
     sealed: SealedAnswers,
-    judging_seconds: float,
 ) -> Summary:
     """Compose the summary of a run, or of a foreign answers file where `state` is None."""
+    scored = judging.scored
     statuses = Counter(item.verdict.status for item in scored or ())
     attempts = () if state is None else tuple(_attempt(attempt) for attempt in state.attempts)
     started = None if state is None else state.started
@@ -131,7 +153,7 @@ def summarise(
         by_error_code=dict(Counter(item.verdict.error_code for item in scored or ())),
         labels=_labels(scored or ()),
         wall_seconds=None if state is None else round(state.wall_seconds, 3),
-        judging_seconds=round(judging_seconds, 3),
+        judging_seconds=round(judging.seconds, 3),
         budget_seconds=None if started is None else started.budget_seconds,
         budget_tokens=None if started is None else started.budget_tokens,
         budget_origin=None if started is None else started.budget_origin,
@@ -147,7 +169,8 @@ def summarise(
         solver_sha256=None if started is None else started.solver_sha256,
         manifest=manifest,
         manifest_sha256=manifest_sha256,
-        judge=judge_name(),
+        judge=judging.judge,
+        judge_identity=judging.identity,
         versions=versions() if started is None else started.versions,
         notes=(*(note for attempt in attempts for note in attempt.notes), *sealed.notes, *_unread(read)),
         ignored_lines=None if read is None else _lines(read),
@@ -183,6 +206,8 @@ def _problem(item: Scored) -> ProblemResult:
         error_code=verdict.error_code,
         checker=verdict.checker,
         certificate=verdict.certificate,
+        axioms=verdict.axioms,
+        declarations=verdict.declarations,
         seconds=round(verdict.seconds, 6),
     )
 
