@@ -14,6 +14,7 @@ _BASES = frozenset(
         "ekiden_magma.errors.MagmaError",
         "ekiden_orchestrator.errors.CommandError",
         "ekiden_orchestrator.marathon.errors.MarathonError",
+        "ekiden_warden.errors.WardenError",
     }
 )
 """The exception bases of our packages, by name: an exception's module is imported, the others need not be."""

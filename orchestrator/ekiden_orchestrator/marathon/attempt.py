@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 
 from ekiden_config import MarathonSettings
 from ekiden_orchestrator.marathon.answers import AnswersFile, AnswersTail
+from ekiden_orchestrator.marathon.environment import stray_mark
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import AttemptEnded, EndReason, SolverStarted
 from ekiden_orchestrator.marathon.folder import AttemptFolder, write_whole
 from ekiden_orchestrator.marathon.plan import Plan, order_for
 from ekiden_orchestrator.marathon.run_log import RunLog
-from ekiden_orchestrator.marathon.strays import end_strays
 from ekiden_orchestrator.marathon.streams import LineRing
-from ekiden_orchestrator.marathon.warden_process import WardenProcess
 from ekiden_policies.watchdog import Limits, Reading, Watch, decide, next_deadline_s
+from ekiden_warden import WardenProcess, end_strays
 
 _READ_BYTES = 65536
 
@@ -98,7 +98,7 @@ def run_attempt(plan: Plan, settings: MarathonSettings, observer: Observer) -> A
         )
         interrupted = attempt.watch_over()
         if attempt.keeper_was_lost or attempt.isolation == "group":
-            end_strays(plan.folder)
+            end_strays(*stray_mark(plan.folder))
         return attempt.result(interrupted=interrupted)
 
 
@@ -106,7 +106,7 @@ def wait_until_gone(folder: AttemptFolder) -> None:
     """Wait until nothing lives of an attempt whose runner was killed; its warden is about to see to that."""
     with contextlib.suppress(FileNotFoundError), folder.guard.open("rb") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
-    end_strays(folder)
+    end_strays(*stray_mark(folder))
 
 
 def _guard(folder: AttemptFolder) -> int:

@@ -1,8 +1,6 @@
 """What a solver finds around it: the contract's variables, and the part of the file system it sees."""
 
-import contextlib
 import os
-import pwd
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +9,13 @@ import platformdirs
 
 from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS
-from ekiden_orchestrator.marathon.warden.order import View
+from ekiden_warden import View, as_seen, home_folders, python_folders
 
 CHECKOUT = Path(__file__).parents[3]
 """The root of the source tree, where this is one: its tests bring labelled problems."""
 PASSED_THROUGH = ("PATH", "USER", "LANG", "TERM")
 POOL_VARIABLE = "EKIDEN_HARVEST_SECONDS"
+_ANSWERS_VARIABLE = "JUDGE_MARATHON_OUTPUT"
 
 
 def contract_environment(
@@ -35,7 +34,7 @@ def contract_environment(
         "PYTHONIOENCODING": "utf-8",
         "PYTHONUNBUFFERED": "1",
         "JUDGE_MARATHON_MANIFEST": str(folder.manifest),
-        "JUDGE_MARATHON_OUTPUT": str(folder.answers),
+        _ANSWERS_VARIABLE: str(folder.answers),
         "JUDGE_MARATHON_SCRATCH_DIR": str(folder.scratch),
         "JUDGE_MARATHON_BUDGET_SECONDS": str(int(wall_s)),
         "JUDGE_MARATHON_BUDGET_TOKENS": str(tokens),
@@ -51,6 +50,11 @@ def built_in_environment(pool_s: float, inherited: Mapping[str, str] = os.enviro
     return extra
 
 
+def stray_mark(folder: AttemptFolder) -> tuple[str, str]:
+    """Return the variable and its value that tell every process of an attempt."""
+    return _ANSWERS_VARIABLE, str(folder.answers)
+
+
 def confined_view(run: RunFolder, folder: AttemptFolder, manifest_origin: Path) -> View:
     """Return the view of a solver that is not ours: Python, the system, and its attempt's folder to write in.
 
@@ -58,13 +62,10 @@ def confined_view(run: RunFolder, folder: AttemptFolder, manifest_origin: Path) 
     packaged problem sets, Ekiden's own source tree, home folders, and shared temporary folders.
     """
     temporary = str(folder.temporary.resolve())
-    shows: set[str] = set()
-    for path in (*_python_folders(), *os.environ.get("PYTHONPATH", "").split(os.pathsep)):
-        if path and Path(path).is_dir():
-            shows |= {os.path.abspath(path), os.path.realpath(path)}  # noqa: PTH100 - a link must stay visible as one
+    modules = [Path(path) for path in (*sys.path, *os.environ.get("PYTHONPATH", "").split(os.pathsep)) if path]
+    shows = as_seen(path for path in (*python_folders(), *modules) if path.is_dir())
     covers: dict[str, str | None] = {
-        os.path.realpath(path): None
-        for path in (*_homes(), "/dev/shm", "/run/user", run.root, PROBLEM_SETS, manifest_origin)  # noqa: S108
+        os.path.realpath(path): None for path in (*home_folders(), "/run/user", run.root, PROBLEM_SETS, manifest_origin)
     }
     covers |= dict.fromkeys(_label_folders(manifest_origin) - shows)
     covers |= {os.path.realpath(path): temporary for path in ("/tmp", "/var/tmp")}  # noqa: S108
@@ -82,20 +83,3 @@ def _label_folders(manifest_origin: Path) -> set[str]:
     if len(manifest_origin.parts) > len(Path("/folder/file").parts):
         folders.add(manifest_origin.parent)
     return {os.path.realpath(path) for path in folders}
-
-
-def _homes() -> list[str]:
-    homes = [os.environ.get("HOME", "")]
-    with contextlib.suppress(KeyError):
-        homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-    return [home for home in homes if home and Path(home).is_absolute()]
-
-
-def _python_folders() -> list[str]:
-    """Return the folders that this Python needs, those on the way of its executable's links included."""
-    folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sys.path]
-    link = Path(sys.executable)
-    while link.is_symlink():
-        folders.append(str(link.parent))
-        link = link.parent / link.readlink()
-    return [*folders, str(link.parent)]

@@ -8,7 +8,7 @@ from ekiden_config import MarathonSettings
 from ekiden_orchestrator.marathon.environment import built_in_environment, confined_view, contract_environment
 from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE
-from ekiden_orchestrator.marathon.warden.order import Order
+from ekiden_warden import Order
 
 _WARDEN_MARGIN_S = 30.0
 _ISOLATIONS = {

@@ -1,4 +1,4 @@
-"""What the runner tells its warden, as one line of JSON."""
+"""What its owner tells a warden, as one line of JSON."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -7,12 +7,12 @@ from typing import Any, Self, cast
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Which part of the file system a solver sees; all paths are resolved.
+    """Which part of the file system a program sees; everything that it may not write is read-only.
 
     Attributes:
-        covers: Folders and files that are replaced by empty ones, each with the folder shown instead or None.
-        shows: Folders that stay visible, read-only, though a cover lies above them.
-        writes: Folders that can be written; everything else is read-only.
+        covers: Folders and files that are replaced by empty ones, each with the folder shown instead or None; resolved.
+        shows: Folders and files that stay visible, though a cover lies above them.
+        writes: Folders that can be written; resolved.
     """
 
     covers: tuple[tuple[str, str | None], ...]
@@ -22,19 +22,21 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One solver to start.
+    """One program to start.
 
     Attributes:
-        argv: Program and arguments.
+        argv: Program, by an absolute path, and arguments.
         environment: All of its environment.
         directory: Its working directory.
         stdout_fd: Inherited descriptor for its standard output.
         stderr_fd: Inherited descriptor for its standard error.
-        deadline_s: Seconds after which the warden ends everything by itself, should the runner be asleep.
         file_bytes: Largest file it may write.
-        processes: Most processes it may have, where they can be counted apart from the user's others.
+        processes: Most processes and threads it may have.
         view: What it sees of the file system; None leaves it as it is.
         isolations: The kinds of isolation to try, strongest first.
+        stdin_fd: Inherited descriptor for its standard input; None gives it an empty one.
+        deadline_s: Seconds after which the warden ends everything by itself, should its owner be asleep.
+        network: Whether it may use the network; where there are namespaces, no means no interface at all.
     """
 
     argv: tuple[str, ...]
@@ -42,11 +44,13 @@ class Order:
     directory: str
     stdout_fd: int
     stderr_fd: int
-    deadline_s: float
     file_bytes: int
     processes: int
     view: View | None
     isolations: tuple[str, ...]
+    stdin_fd: int | None = None
+    deadline_s: float | None = None
+    network: bool = True
 
     def to_line(self) -> bytes:
         """Return the order as one line."""

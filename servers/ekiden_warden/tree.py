@@ -1,36 +1,51 @@
-"""Ending a whole tree of processes without a namespace to end it for us."""
+"""Counting and ending a whole tree of processes without a namespace to do it for us."""
 
 import contextlib
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
+
+_PARENT_FIELD = 1  # counted from the state, the first field after the name
+_THREADS_FIELD = 17
 
 
-def children_by_parent() -> dict[int, list[int]]:
-    """Return the living processes by parent, as /proc shows them; empty where there is no /proc."""
-    table: dict[int, list[int]] = {}
+class _Entry(NamedTuple):
+    pid: int
+    parent: int
+    threads: int
+
+
+def _entries() -> Iterator[_Entry]:
+    """Yield the living processes as /proc shows them; none where there is no /proc."""
     with contextlib.suppress(FileNotFoundError):
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 with contextlib.suppress(OSError, IndexError, ValueError):
                     # The name in parentheses may hold anything; what follows the last one is regular.
                     fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-                    table.setdefault(int(fields[1]), []).append(int(entry.name))
-    return table
+                    yield _Entry(int(entry.name), int(fields[_PARENT_FIELD]), int(fields[_THREADS_FIELD]))
 
 
-def descendants(root: int) -> set[int]:
-    """Return every descendant of a process."""
-    table = children_by_parent()
-    found: set[int] = set()
+def _descendants(root: int) -> dict[int, int]:
+    """Return every descendant of a process with the number of its threads."""
+    by_parent: dict[int, list[_Entry]] = {}
+    for entry in _entries():
+        by_parent.setdefault(entry.parent, []).append(entry)
+    found: dict[int, int] = {}
     waiting = [root]
     while waiting:
-        for child in table.get(waiting.pop(), []):
-            if child not in found:
-                found.add(child)
-                waiting.append(child)
+        for child in by_parent.get(waiting.pop(), []):
+            if child.pid not in found:
+                found[child.pid] = child.threads
+                waiting.append(child.pid)
     return found
+
+
+def count_threads(root: int) -> int:
+    """Return how many threads the descendants of a process have together; a plain process has one."""
+    return sum(_descendants(root).values())
 
 
 def end_all(group: int) -> None:
@@ -44,7 +59,7 @@ def end_all(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
     while True:
         stopped: set[int] = set()
-        while fresh := descendants(os.getpid()) - stopped:
+        while fresh := _descendants(os.getpid()).keys() - stopped:
             _signal_all(fresh, signal.SIGSTOP)
             stopped |= fresh
         _signal_all(stopped, signal.SIGKILL)

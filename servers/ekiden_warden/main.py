@@ -1,9 +1,9 @@
-"""The warden's process: read an order, start the solver under the strongest isolation there is, end everything.
+"""The warden's process: read an order, start the program under the strongest isolation there is, end everything.
 
-Standard input carries the order and then one-letter commands: T asks the solver to end, K kills everything, and so
+Standard input carries the order and then one-letter commands: T asks the program to end, K kills everything, and so
 does the end of the input. Standard output carries one JSON object a line:
-`{"refused": kind, "why": text}`, `{"isolation": kind, "read_only": flag}`, `{"started": true}`, `{"exited": code}`,
-`{"failed": text}`, `{"gone": true}`.
+`{"refused": kind, "why": text}`, `{"isolation": kind, "read_only": flag, "offline": flag}`, `{"started": true}`,
+`{"exited": code, "cpu_s": seconds}`, `{"failed": text}`, `{"gone": true}`.
 """
 
 import contextlib
@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from ekiden_orchestrator.marathon.warden import kernel, solver, tree, view
-from ekiden_orchestrator.marathon.warden.order import Order
+from ekiden_warden import kernel, program, tree, view
+from ekiden_warden.order import Order
 
 _REPORTS_FD = 1
 _COMMANDS_FD = 0
@@ -53,19 +53,19 @@ def _serve(order: Order, kind: str) -> bool:
 
 
 def _serve_as_parent(order: Order, kind: str) -> None:
-    _report(_REPORTS_FD, isolation=kind, read_only=False)
+    _report(_REPORTS_FD, isolation=kind, read_only=False, offline=False)
     try:
-        pid = solver.start(order, confined=False)
-    except solver.StartError as error:
+        pid = program.start(order, confined=False)
+    except program.StartError as error:
         _report(_REPORTS_FD, failed=f"{error}")
         return
-    code = solver.keep(pid, _COMMANDS_FD, order.deadline_s, lambda: _report(_REPORTS_FD, started=True))
+    code = program.keep(pid, order, _COMMANDS_FD, lambda: _report(_REPORTS_FD, started=True), confined=False)
     tree.end_all(pid)
-    _report(_REPORTS_FD, exited=-signal.SIGKILL if code is None else code)
+    _report_exit(_REPORTS_FD, code)
 
 
 def _serve_in_namespaces(order: Order, kind: str) -> bool:
-    """Run the solver under an init of its own; the kernel ends the whole namespace with that init."""
+    """Run the program under an init of its own; the kernel ends the whole namespace with that init."""
     kernel.adopt_orphans()
     report_reader, report_writer = os.pipe()
     command_reader, command_writer = os.pipe()
@@ -109,7 +109,7 @@ def _relay(reports: int, commands: int) -> bool:
                 with contextlib.suppress(OSError):
                     os.close(commands)
     if works and not exited:
-        _report(_REPORTS_FD, exited=-signal.SIGKILL)
+        _report_exit(_REPORTS_FD, None)
     return works
 
 
@@ -122,11 +122,12 @@ def _become_door(order: Order, kind: str, commands: int, reports: int) -> NoRetu
         Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+        offline = not order.network and _leave_network()
         alive_reader, alive_writer = os.pipe()
         init = os.fork()
         if init == 0:
             os.close(alive_writer)
-            _become_init(order, kind, commands, reports, alive_reader)
+            _become_init(order, kind, commands, reports, alive_reader, offline=offline)
         os.close(reports)
         os.waitpid(init, 0)
     except (OSError, AttributeError) as error:
@@ -134,20 +135,30 @@ def _become_door(order: Order, kind: str, commands: int, reports: int) -> NoRetu
     os._exit(0)
 
 
-def _become_init(order: Order, kind: str, commands: int, reports: int, alive: int) -> NoReturn:
+def _leave_network() -> bool:
+    """Move to a network without any interface; tell whether that could be done."""
+    try:
+        kernel.unshare(kernel.CLONE_NEWNET)
+    except OSError:
+        return False
+    return True
+
+
+def _become_init(order: Order, kind: str, commands: int, reports: int, alive: int, *, offline: bool) -> NoReturn:
     try:
         kernel.die_with_parent()
         if select.select([alive], [], [], 0)[0]:
             os._exit(1)  # the parent died before it could take us along
+        program.be_ended_first()
         read_only = False
         if kind == "confined" and order.view is not None:
             read_only = view.arrange(order.view)
-        view.fresh_proc()
-        _report(reports, isolation=kind, read_only=read_only)
-        pid = solver.start(order, confined=True)
-        code = solver.keep(pid, commands, order.deadline_s, lambda: _report(reports, started=True))
-        _report(reports, exited=-signal.SIGKILL if code is None else code)
-    except solver.StartError as error:
+        view.fresh_proc(read_only=kind == "confined")
+        _report(reports, isolation=kind, read_only=read_only, offline=offline)
+        pid = program.start(order, confined=True)
+        code = program.keep(pid, order, commands, lambda: _report(reports, started=True), confined=True)
+        _report_exit(reports, code)
+    except program.StartError as error:
         _report(reports, failed=f"{error}")
     except (OSError, AttributeError) as error:
         _report(reports, refused=kind, why=f"{error}")
@@ -165,9 +176,13 @@ def _read_line(descriptor: int) -> bytes:
     while not line.endswith(b"\n"):
         part = os.read(descriptor, 1)  # byte by byte: what follows the line are commands
         if not part:
-            sys.exit("The runner left before it gave its order.")
+            sys.exit("The owner left before it gave its order.")
         line += part
     return bytes(line)
+
+
+def _report_exit(descriptor: int, code: int | None) -> None:
+    _report(descriptor, exited=-signal.SIGKILL if code is None else code, cpu_s=program.reaped_cpu_s())
 
 
 def _report(descriptor: int, **fields: object) -> None:
@@ -175,6 +190,6 @@ def _report(descriptor: int, **fields: object) -> None:
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError):  # the runner is gone; its end of our input tells us so too
+    with contextlib.suppress(BrokenPipeError):  # its owner is gone; its end of our input tells us so too
         while data:
             data = data[os.write(descriptor, data) :]

@@ -4,13 +4,11 @@ import contextlib
 
 import psutil
 
-from ekiden_orchestrator.marathon.folder import AttemptFolder
 
-
-def end_strays(folder: AttemptFolder) -> int:
-    """Kill every process that carries the attempt's answers file in its environment; return how many there were."""
+def end_strays(name: str, value: str) -> int:
+    """Kill every process that has this variable in its environment, with this value; return how many there were."""
     ended = 0
-    while strays := _strays(folder):
+    while strays := _strays(name, value):
         for process in strays:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
@@ -19,10 +17,10 @@ def end_strays(folder: AttemptFolder) -> int:
     return ended
 
 
-def _strays(folder: AttemptFolder) -> list[psutil.Process]:
+def _strays(name: str, value: str) -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if process.environ().get("JUDGE_MARATHON_OUTPUT") == str(folder.answers):
+            if process.environ().get(name) == value:
                 found.append(process)
     return found

@@ -1,6 +1,7 @@
-"""Starting the solver and keeping it company until it ends."""
+"""Starting the program and keeping it company until it ends."""
 
 import contextlib
+import math
 import os
 import resource
 import select
@@ -11,13 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from ekiden_orchestrator.marathon.warden import kernel
-from ekiden_orchestrator.marathon.warden.order import Order
+from ekiden_warden import kernel, tree
+from ekiden_warden.order import Order
 
 LINUX = sys.platform.startswith("linux")
 _ERROR_FD = 3
 _FD_LIMIT = 65536
 _OOM_SCORE = 500
+_COUNT_EVERY_S = 0.25
 _CHANGED_SIGNALS = (
     signal.SIGPIPE,
     signal.SIGXFSZ,
@@ -29,11 +31,11 @@ _CHANGED_SIGNALS = (
 
 
 class StartError(Exception):
-    """The solver's program could not be started."""
+    """The program could not be started."""
 
 
 def start(order: Order, *, confined: bool) -> int:
-    """Start the solver in a session of its own and return its process id.
+    """Start the program in a session of its own and return its process id.
 
     Raises:
         StartError: The program cannot be run; the message says why.
@@ -41,7 +43,7 @@ def start(order: Order, *, confined: bool) -> int:
     error_reader, error_writer = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become_solver(order, error_writer, confined=confined)
+        _become_program(order, error_writer, confined=confined)
     os.close(error_writer)
     with os.fdopen(error_reader, "rb") as errors:
         message = errors.read().decode("utf-8", "replace")
@@ -51,14 +53,20 @@ def start(order: Order, *, confined: bool) -> int:
     return pid
 
 
-def _become_solver(order: Order, error_writer: int, *, confined: bool) -> NoReturn:
+def be_ended_first() -> None:
+    """Have the kernel choose this process and its children when memory runs out."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(f"{_OOM_SCORE}", encoding="ascii")
+
+
+def _become_program(order: Order, error_writer: int, *, confined: bool) -> NoReturn:
     try:
         os.setsid()
         if LINUX:
             kernel.die_with_parent()
-            with contextlib.suppress(OSError):
-                Path("/proc/self/oom_score_adj").write_text(f"{_OOM_SCORE}", encoding="ascii")
             kernel.forbid_new_privileges()
+            if not confined:
+                be_ended_first()
         _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_FSIZE, order.file_bytes)
         if confined:
@@ -66,7 +74,7 @@ def _become_solver(order: Order, error_writer: int, *, confined: bool) -> NoRetu
             kernel.drop_capabilities()
         for number in _CHANGED_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY) if order.stdin_fd is None else order.stdin_fd, 0)
         os.dup2(order.stdout_fd, 1)
         os.dup2(order.stderr_fd, 2)
         error_writer = os.dup2(error_writer, _ERROR_FD, inheritable=False)
@@ -95,23 +103,31 @@ def wake_on_child_exit() -> int:
     return reader
 
 
-def keep(pid: int, commands: int, deadline_s: float, started: Callable[[], None]) -> int | None:
-    """Wait for the solver, passing on the request to end; return its exit status.
+def keep(pid: int, order: Order, commands: int, started: Callable[[], None], *, confined: bool) -> int | None:
+    """Wait for the program, passing on the request to end; return its exit status.
 
-    Returns None when the solver has to be killed with everything it started: the commands closed, asked for the
-    kill, or the deadline passed. Orphans that end are reaped on the way.
+    Returns None when the program has to be killed with everything it started: the commands closed, asked for the
+    kill, the deadline passed, or it has too many processes. Orphans that end are reaped on the way.
     """
     wake = wake_on_child_exit()
     started()
-    deadline = time.monotonic() + deadline_s
+    deadline = time.monotonic() + (math.inf if order.deadline_s is None else order.deadline_s)
+    # The kernel counts a user's processes, and those of root not at all; what it does not bound is counted here.
+    count_every_s = math.inf if confined and os.geteuid() != 0 else _COUNT_EVERY_S
+    next_count = time.monotonic() + count_every_s
     while True:
         status = reap_until(pid)
         if status is not None:
             return os.waitstatus_to_exitcode(status)
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
+        now = time.monotonic()
+        if now >= next_count:
+            if tree.count_threads(os.getpid()) > order.processes:
+                return None
+            next_count = time.monotonic() + count_every_s
+        if now >= deadline:
             return None
-        readable, _, _ = select.select([wake, commands], [], [], remaining)
+        remaining = min(deadline, next_count) - now
+        readable, _, _ = select.select([wake, commands], [], [], None if math.isinf(remaining) else remaining)
         if wake in readable:
             with contextlib.suppress(BlockingIOError):
                 os.read(wake, 512)
@@ -134,3 +150,9 @@ def reap_until(pid: int) -> int | None:
             return None
         if ended == pid:
             return status
+
+
+def reaped_cpu_s() -> float:
+    """Return the processor seconds of all that this process has reaped, and of what those had reaped themselves."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -1,20 +1,28 @@
-"""Showing a solver only its part of the file system, inside a mount namespace of its own."""
+"""Showing a program only its part of the system's files, inside a mount namespace of its own."""
 
 import errno
 import os
 import stat
 from pathlib import Path
 
-from ekiden_orchestrator.marathon.warden import kernel
-from ekiden_orchestrator.marathon.warden.order import View
+from ekiden_warden import kernel
+from ekiden_warden.order import View
 
-_TMPFS = "mode=0755,size=64m"
+_PLAIN = kernel.MS_NOSUID | kernel.MS_NODEV
+_EMPTY = "mode=0755,size=64m"
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount point
+_DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+_LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 
 
-def fresh_proc() -> None:
-    """Mount a /proc that shows only the processes of this namespace."""
+def fresh_proc(*, read_only: bool) -> None:
+    """Mount a /proc that shows only the processes of this namespace.
+
+    Read-only keeps root, who owns the system's settings there, from changing them without any capability.
+    """
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    kernel.mount("proc", "/proc", "proc", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+    protection = kernel.MS_RDONLY if read_only else 0
+    kernel.mount("proc", "/proc", "proc", _PLAIN | kernel.MS_NOEXEC | protection)
 
 
 def arrange(view: View) -> bool:
@@ -26,11 +34,12 @@ def arrange(view: View) -> bool:
         OSError: A step failed; the caller gives this namespace up.
     """
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    sources = {path for path in (*view.shows, *view.writes) if Path(path).is_dir()}
-    sources |= {shown for _, shown in view.covers if shown is not None} | {os.devnull}
+    sources = {path for path in (*view.shows, *view.writes) if Path(path).exists()}
+    sources |= {shown for _, shown in view.covers if shown is not None} | set(filter(os.path.exists, _DEVICES))
     held = {path: os.open(path, os.O_PATH) for path in sources}
+    _fresh_devices(held)
     covers = dict(view.covers)
-    writable = set(view.writes)
+    writable = {_SHARED_MEMORY, *view.writes}
     for path in sorted({*covers, *view.shows, *view.writes}, key=lambda path: Path(path).parts):
         if path in covers:
             if _cover(path, covers[path], held):
@@ -43,8 +52,21 @@ def arrange(view: View) -> bool:
     return protected
 
 
+def _fresh_devices(held: dict[str, int]) -> None:
+    """Replace /dev by the harmless devices: root would not need a capability to open a disk's."""
+    kernel.mount("tmpfs", "/dev", "tmpfs", kernel.MS_NOSUID, _EMPTY)
+    for path in _DEVICES:
+        if path in held:
+            Path(path).touch()
+            _bind(held[path], path)
+    for name, target in _LINKS.items():
+        (Path("/dev") / name).symlink_to(target)
+    Path(_SHARED_MEMORY).mkdir()
+    kernel.mount("tmpfs", _SHARED_MEMORY, "tmpfs", _PLAIN, _EMPTY)
+
+
 def _cover(path: str, shown: str | None, held: dict[str, int]) -> bool:
-    """Hide what is at a path; tell whether the solver may write there."""
+    """Hide what is at a path; tell whether the program may write there."""
     try:
         mode = Path(path).stat().st_mode
     except OSError:
@@ -55,18 +77,23 @@ def _cover(path: str, shown: str | None, held: dict[str, int]) -> bool:
     if shown is not None:
         _bind(held[shown], path)
         return True
-    kernel.mount("tmpfs", path, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, _TMPFS)
-    return path.startswith("/dev/")
+    kernel.mount("tmpfs", path, "tmpfs", _PLAIN, _EMPTY)
+    return False
 
 
 def _show(path: str, descriptor: int, *, always: bool) -> None:
+    shown = os.fstat(descriptor)
     try:
-        visible = os.path.samestat(Path(path).stat(), os.fstat(descriptor))
+        visible = os.path.samestat(Path(path).stat(), shown)
     except OSError:
         visible = False
     if visible and not always:
         return
-    Path(path).mkdir(parents=True, exist_ok=True)
+    if stat.S_ISDIR(shown.st_mode):
+        Path(path).mkdir(parents=True, exist_ok=True)
+    else:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).touch()
     _bind(descriptor, path)
 
 

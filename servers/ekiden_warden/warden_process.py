@@ -1,4 +1,4 @@
-"""The runner's end of the warden: starting it, telling it what to do, hearing what it reports."""
+"""The owner's end of the warden: starting it, telling it what to do, hearing what it reports."""
 
 import contextlib
 import json
@@ -9,24 +9,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-from ekiden_orchestrator.marathon.warden.order import Order
+from ekiden_warden.order import Order
 
-_SOURCE_ROOT = Path(__file__).parent.parent.parent
-_BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from ekiden_orchestrator.marathon.warden.main import main; main()"
+_PACKAGE = Path(__file__).parent
+# An empty package stands in for ours, whose __init__ imports what is for owners, and partly out of reach there.
+_BOOT = """
+import sys, types
+package = sys.modules["ekiden_warden"] = types.ModuleType("ekiden_warden")
+package.__path__ = [sys.argv[1]]
+from ekiden_warden.main import main
+main()
+"""
 Report = dict[str, object]
 
 
 class WardenProcess:
     """A running warden. When this object's process dies, however, the warden ends everything it started."""
 
-    def __init__(self, order: Order, *, guard_fd: int, log_fd: int) -> None:
-        """Start the warden with an order; it keeps `guard_fd` open as long as anything of the solver lives."""
+    def __init__(self, order: Order, *, log_fd: int, guard_fd: int | None = None) -> None:
+        """Start the warden with an order; it keeps `guard_fd` open as long as anything of the program lives."""
+        inherited = (order.stdin_fd, order.stdout_fd, order.stderr_fd, guard_fd)
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _BOOT, str(_SOURCE_ROOT)],
+            [sys.executable, "-I", "-S", "-c", _BOOT, str(_PACKAGE)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log_fd,
-            pass_fds=(order.stdout_fd, order.stderr_fd, guard_fd),
+            pass_fds=[descriptor for descriptor in inherited if descriptor is not None],
             env={},
             cwd="/",
             start_new_session=True,
@@ -40,12 +48,17 @@ class WardenProcess:
         self._command(order.to_line())
 
     @property
+    def pid(self) -> int:
+        """The warden's process id."""
+        return self._process.pid
+
+    @property
     def reports_fd(self) -> int:
         """The descriptor that becomes readable when there is something to hear."""
         return self._reports.fileno()
 
     def ask_to_end(self) -> None:
-        """Have SIGTERM sent to the solver's process group."""
+        """Have SIGTERM sent to the program's process group."""
         self._command(b"T")
 
     def kill(self) -> None:
