@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from ekiden_judge.certificate import is_json, kind_of, read_certificate
 from ekiden_judge.checker import CheckItem, CheckResult, Done, check_each
-from ekiden_judge.problem import STANDARD_AXIOMS, TRACK_PREFIXES, Problem, ProofPolicy
-from ekiden_judge.verdict import CertificateKind, CheckCode, Claim
+from ekiden_judge.policy import DefaultPolicy, policy_gap, policy_of
+from ekiden_judge.problem import Problem
+from ekiden_judge.verdict import CheckCode, Claim
 from ekiden_magma import CayleyTable, straight_line
-from ekiden_magma.certificate import Certificate, EquationalProof, Refutation, from_json
+from ekiden_magma.certificate import Certificate, EquationalProof, Refutation
 from ekiden_magma.check import check
 from ekiden_magma.errors import CertificateError, CertificateLimitError
-from ekiden_magma.lean_read import read_answer
 
 MAX_PRODUCTS = 20_000_000
 """Products of elements that checking one answer may take: some seconds."""
@@ -30,9 +31,11 @@ class ExactChecker:
 
     Attributes:
         max_products: Products of elements that one check may take; beyond, an answer is undecided.
+        default_policy: The rules for a problem without a policy of its own.
     """
 
     max_products: int = MAX_PRODUCTS
+    default_policy: DefaultPolicy = "tracks"
 
     @property
     def name(self) -> str:
@@ -42,28 +45,23 @@ class ExactChecker:
     @property
     def identity(self) -> str:
         """All that its results depend on besides the items."""
-        return f"exact {version('ekiden')} products={self.max_products}"
+        return f"exact {version('ekiden')} products={self.max_products} default={self.default_policy}"
 
     def check_batch(self, items: Sequence[CheckItem], *, done: Done | None = None) -> list[CheckResult]:
         """Read each code as a certificate about its problem's laws, and check it."""
         return check_each(self._check, items, done)
 
     def _check(self, item: CheckItem) -> CheckResult:
-        problem, claim, code = item
-        in_json = code.lstrip(" \n").startswith("{")
-        if in_json:
-            try:
-                certificate = from_json(code, problem.law1, problem.law2)
-            except CertificateError as error:
-                return CheckResult("LEAN_REJECTED", f"The code is neither Lean nor a certificate in JSON: {error}")
-        else:
-            certificate = read_answer(code, problem.law1, problem.law2, claim)
+        try:
+            certificate = read_certificate(item)
+        except CertificateError as error:
+            return CheckResult("LEAN_REJECTED", f"The code is neither Lean nor a certificate in JSON: {error}")
         if certificate is None:
             return CheckResult("NEEDS_LEAN", "The code is in no shape that can be decided without Lean.")
-        error_code, message = self._decide(problem, claim, certificate)
-        if in_json and error_code == "ACCEPTED":
+        error_code, message = self._decide(item.problem, item.claim, certificate)
+        if error_code == "ACCEPTED" and is_json(item.code):
             message += " The code is a certificate in JSON; a judge that runs Lean needs its Lean text."
-        return CheckResult(error_code, message, _kind(certificate))
+        return CheckResult(error_code, message, kind_of(certificate))
 
     def _decide(self, problem: Problem, claim: Claim, certificate: Certificate) -> tuple[CheckCode, str]:
         if isinstance(certificate, EquationalProof) != (claim == "true"):
@@ -78,7 +76,7 @@ class ExactChecker:
             return "NEEDS_LEAN", f"Not decided without Lean: {error}"
         except CertificateError as error:
             return "LEAN_REJECTED", str(error)
-        if gap := _policy_gap(problem.proof_policy, certificate):
+        if gap := policy_gap(policy_of(problem, self.default_policy), certificate):
             return "NEEDS_LEAN", f"The certificate is right, but {gap}."
         return "ACCEPTED", _shown(certificate)
 
@@ -95,12 +93,6 @@ class ExactChecker:
         )
 
 
-def _kind(certificate: Certificate) -> CertificateKind:
-    if isinstance(certificate, EquationalProof):
-        return "equational_proof"
-    return "table" if isinstance(certificate.model, CayleyTable) else "residue_model"
-
-
 def _require_broken_law(certificate: Certificate) -> None:
     """Say it plainly if no values at all break law 2 in a table: the reader has looked for some, and found none."""
     if isinstance(certificate, Refutation) and isinstance(certificate.model, CayleyTable):
@@ -108,20 +100,6 @@ def _require_broken_law(certificate: Certificate) -> None:
         if left == right:
             order = certificate.model.order
             raise CertificateError(f"Law 2 holds in the table of order {order} for all values, so nothing is refuted.")
-
-
-def _policy_gap(policy: ProofPolicy | None, certificate: Certificate) -> str | None:
-    """Return why a policy may refuse what the tracks' default would pass, or None.
-
-    An equational proof needs no axiom; which axioms and constants Lean's evaluation of a table brings, only Lean knows.
-    """
-    if policy is None:
-        return None
-    if isinstance(certificate, Refutation) and not set(policy.allowed_axioms) >= STANDARD_AXIOMS:
-        return "which axioms it takes, only Lean can tell, and the problem's policy does not allow the standard ones"
-    if policy.allowed_declarations is not None and not set(policy.allowed_declaration_prefixes) >= TRACK_PREFIXES:
-        return "which constants it names, only Lean can tell, and the problem's policy allows fewer than the tracks do"
-    return None
 
 
 def _shown(certificate: Certificate) -> str:

@@ -135,6 +135,10 @@ def test_a_verdict_tells_what_was_claimed_and_who_decided():
         "verdict": "false",
         "checker": "trusting",
         "certificate": None,
+        "axioms": (),
+        "declarations": (),
+        "diagnostics": (),
+        "left_out": 0,
         "seconds": IsPositiveFloat(),
     }
 
@@ -144,7 +148,7 @@ def test_the_text_of_a_verdict_is_the_same_on_every_run():
     assert first == second
     assert first == (
         "Verdict(status='accepted', error_code='ACCEPTED', message='p false 1', verdict='false', checker='trusting', "
-        "certificate=None)"
+        "certificate=None, axioms=(), declarations=(), diagnostics=(), left_out=0)"
     )
 
 
