@@ -16,7 +16,6 @@ from typing import Literal, Self, get_args
 from ekiden_warden.errors import WardenError
 from ekiden_warden.order import Order
 from ekiden_warden.places import program_files, system_view
-from ekiden_warden.program import LINUX
 from ekiden_warden.usage import Meter, Usage
 from ekiden_warden.warden_process import WardenProcess
 
@@ -102,33 +101,34 @@ class ConfinedProcess:
         for folder in (directory, *writes):
             if not folder.is_dir():
                 raise WardenError(f"There is no folder {str(folder)!r} for {argv[0]!r} to work in: create it first.")
-        with contextlib.ExitStack() as given, contextlib.ExitStack() as owned:
-            self.stdout_fd, out_writer = _pipe(owned, given)
-            error_reader, error_writer = os.pipe()
-            given.callback(os.close, error_writer)
-            self._tail = _Tail(error_reader)
-            owned.callback(self._tail.finish)
-            in_reader, self.stdin = _stdin(given, owned) if stdin else (None, None)
-            visible = (*shows, directory, *program_files(path))
-            order = Order(
-                argv=(str(path), *argv[1:]),
-                environment=dict(environment),
-                directory=str(directory.absolute()),
-                stdin_fd=in_reader,
-                stdout_fd=out_writer,
-                stderr_fd=error_writer,
-                file_bytes=file_bytes,
-                processes=processes,
-                view=system_view(writes=writes, shows=visible, hides=hides) if LINUX else None,
-                isolations=tuple(isolations),
-                network=network,
-            )
-            self._warden = WardenProcess(order, log_fd=error_writer)
+        view = system_view(writes=writes, shows=(*shows, directory, *program_files(path)), hides=hides)
+        self._exit_code: int | None = None
+        self._gone = False
+        with contextlib.ExitStack() as owned:
+            with contextlib.ExitStack() as given:
+                self.stdout_fd, out_writer = _pipe(owned, given)
+                error_reader, error_writer = os.pipe()
+                given.callback(os.close, error_writer)
+                self._tail = _Tail(error_reader)
+                owned.callback(self._tail.finish)
+                in_reader, self.stdin = _stdin(given, owned) if stdin else (None, None)
+                order = Order(
+                    argv=(str(path), *argv[1:]),
+                    environment=dict(environment),
+                    directory=str(directory.absolute()),
+                    stdin_fd=in_reader,
+                    stdout_fd=out_writer,
+                    stderr_fd=error_writer,
+                    file_bytes=file_bytes,
+                    processes=processes,
+                    view=view,
+                    isolations=tuple(isolations),
+                    network=network,
+                )
+                self._warden = WardenProcess(order, log_fd=error_writer)
             owned.callback(self._warden.close)
-            self._exit_code: int | None = None
-            self._gone = False
             self._enforced, self._meter = self._await_start(argv[0])
-            owned.callback(self._end_escaped)
+            owned.callback(self._end)
             self._owned = owned.pop_all()
 
     @property
@@ -204,11 +204,12 @@ class ConfinedProcess:
                 case _:
                     pass
 
-    def _end_escaped(self) -> None:
-        """Kill what was seen of the program and is still there, where its warden may have been killed by it."""
+    def _end(self) -> None:
+        """Kill all of the program, also what has got away from its warden where that is possible."""
+        self._meter.read()
+        self.kill()
+        self.wait()
         if not self._enforced.tree:
-            self._meter.read()
-            self._warden.close()
             self._meter.end_seen()
 
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import signal
 
 CLONE_NEWNS = 0x00020000
@@ -58,6 +59,15 @@ def _check(result: int, what: str) -> None:
 
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
+
+
+def counts_processes_apart() -> bool:
+    """Tell whether RLIMIT_NPROC counts the processes of a user namespace apart from the user's others.
+
+    It does since Linux 5.14; those of the real root it never bounds.
+    """
+    numbers = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return os.geteuid() != 0 and numbers is not None and (int(numbers[1]), int(numbers[2])) >= (5, 14)
 
 
 def unshare(flags: int) -> None:

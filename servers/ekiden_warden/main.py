@@ -144,12 +144,20 @@ def _leave_network() -> bool:
     return True
 
 
+def _forbid_namespaces() -> None:
+    """Keep the program from opening user namespaces, where it would have every capability again over its own things."""
+    with contextlib.suppress(OSError):
+        Path("/proc/sys/user/max_user_namespaces").write_text("0", encoding="ascii")
+
+
 def _become_init(order: Order, kind: str, commands: int, reports: int, alive: int, *, offline: bool) -> NoReturn:
     try:
         kernel.die_with_parent()
         if select.select([alive], [], [], 0)[0]:
             os._exit(1)  # the parent died before it could take us along
         program.be_ended_first()
+        if not order.network:
+            _forbid_namespaces()
         read_only = False
         if kind == "confined" and order.view is not None:
             read_only = view.arrange(order.view)

@@ -70,7 +70,8 @@ def _become_program(order: Order, error_writer: int, *, confined: bool) -> NoRet
         _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_FSIZE, order.file_bytes)
         if confined:
-            _limit(resource.RLIMIT_NPROC, order.processes)
+            if kernel.counts_processes_apart():
+                _limit(resource.RLIMIT_NPROC, order.processes)
             kernel.drop_capabilities()
         for number in _CHANGED_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
@@ -112,8 +113,7 @@ def keep(pid: int, order: Order, commands: int, started: Callable[[], None], *, 
     wake = wake_on_child_exit()
     started()
     deadline = time.monotonic() + (math.inf if order.deadline_s is None else order.deadline_s)
-    # The kernel counts a user's processes, and those of root not at all; what it does not bound is counted here.
-    count_every_s = math.inf if confined and os.geteuid() != 0 else _COUNT_EVERY_S
+    count_every_s = math.inf if confined and kernel.counts_processes_apart() else _COUNT_EVERY_S
     next_count = time.monotonic() + count_every_s
     while True:
         status = reap_until(pid)

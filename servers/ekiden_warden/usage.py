@@ -27,15 +27,21 @@ class Meter:
         self._warden = warden
         self._depth = depth
         self._keeper: psutil.Process | None = None
-        self._living: dict[tuple[int, float], float] = {}
+        self._members: dict[psutil.Process, float] = {}
         self._ended_s = 0.0
         self._cpu_s = 0.0
 
     def read(self) -> Usage:
         """Return what the tree uses; its processor time never falls."""
+        reaped_s = 0.0
+        found: set[psutil.Process] = set()
         with contextlib.suppress(psutil.Error):
-            return self._read(self._keeper or self._find_keeper())
-        return Usage(self._cpu_s, 0)
+            keeper = self._keeper or self._find_keeper()
+            before = keeper.cpu_times()
+            found = set(keeper.children(recursive=True))
+            reaped_s = before.children_user + before.children_system
+        found |= {member for member in self._members.keys() - found if member.is_running()}  # they have left the tree
+        return self._add_up(found, reaped_s)
 
     def raise_cpu_s(self, cpu_s: float) -> None:
         """Take in a processor time known from elsewhere."""
@@ -43,11 +49,9 @@ class Meter:
 
     def end_seen(self) -> None:
         """Kill every process that was there at the last reading and still is."""
-        for pid, created in self._living:
+        for member in self._members:
             with contextlib.suppress(psutil.Error):
-                process = psutil.Process(pid)
-                if process.create_time() == created:
-                    process.kill()
+                member.kill()
 
     def _find_keeper(self) -> psutil.Process:
         keeper = psutil.Process(self._warden)
@@ -59,21 +63,19 @@ class Meter:
         self._keeper = keeper
         return keeper
 
-    def _read(self, keeper: psutil.Process) -> Usage:
-        before = keeper.cpu_times()
-        with_reaped_s = before.children_user + before.children_system
-        living: dict[tuple[int, float], float] = {}
+    def _add_up(self, found: set[psutil.Process], reaped_s: float) -> Usage:
+        members: dict[psutil.Process, float] = {}
         rss_bytes = 0
-        for process in keeper.children(recursive=True):
+        for process in found:
             with contextlib.suppress(psutil.Error), process.oneshot():
                 times = process.cpu_times()
-                own_s = times.user + times.system
-                living[process.pid, process.create_time()] = own_s
-                with_reaped_s += own_s + times.children_user + times.children_system
+                members[process] = times.user + times.system
+                reaped_s += times.children_user + times.children_system
                 rss_bytes += process.memory_info().rss
-        # Parents that ignore the end of their children hide their time from the first sum; what lived too shortly to
-        # be seen is missing in the second.
-        self._ended_s += sum(used for process, used in self._living.items() if process not in living)
-        self._living = living
-        self.raise_cpu_s(max(with_reaped_s, self._ended_s + sum(living.values())))
+        # Parents that ignore the end of their children lose their time, which the first sum counts; what lived too
+        # shortly to be seen here is missing in the second.
+        self._ended_s += sum(used for process, used in self._members.items() if process not in members)
+        self._members = members
+        living_s = sum(members.values())
+        self.raise_cpu_s(max(living_s + reaped_s, living_s + self._ended_s))
         return Usage(self._cpu_s, rss_bytes)

@@ -34,13 +34,15 @@ def arrange(view: View) -> bool:
         OSError: A step failed; the caller gives this namespace up.
     """
     kernel.mount(None, "/", None, kernel.MS_REC | kernel.MS_PRIVATE)
-    sources = {path for path in (*view.shows, *view.writes) if Path(path).exists()}
-    sources |= {shown for _, shown in view.covers if shown is not None} | set(filter(os.path.exists, _DEVICES))
+    sources = set(filter(os.path.exists, (*view.shows, *view.writes, *_DEVICES)))
+    sources |= {shown for _, shown in view.covers if shown is not None}
     held = {path: os.open(path, os.O_PATH) for path in sources}
     _fresh_devices(held)
     covers = dict(view.covers)
     writable = {_SHARED_MEMORY, *view.writes}
-    for path in sorted({*covers, *view.shows, *view.writes}, key=lambda path: Path(path).parts):
+    links = {path for path in view.shows if os.path.realpath(path) != path}  # later than what they point to
+    paths = {*covers, *view.shows, *view.writes}
+    for path in sorted(paths, key=lambda path: (path in links, Path(path).parts)):
         if path in covers:
             if _cover(path, covers[path], held):
                 writable.add(path)
