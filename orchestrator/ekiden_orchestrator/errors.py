@@ -11,6 +11,7 @@ _BASES = frozenset(
         "ekiden_config.errors.ConfigError",
         "ekiden_judge.errors.JudgeError",
         "ekiden_kit.errors.KitError",
+        "ekiden_lean.errors.LeanError",
         "ekiden_magma.errors.MagmaError",
         "ekiden_orchestrator.errors.CommandError",
         "ekiden_orchestrator.marathon.errors.MarathonError",

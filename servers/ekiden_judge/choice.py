@@ -1,15 +1,18 @@
 """Which checker a judge's name stands for, and whether it can be had here."""
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import assert_never
 
-from ekiden_config import JudgeName, Settings
+from ekiden_config import JudgeName, JudgeSettings, LeanSettings, Settings
+from ekiden_judge.cache import DAY_S, CachedChecker, ResultStore
 from ekiden_judge.checker import Checker
-from ekiden_judge.errors import JudgeInfrastructureError
+from ekiden_judge.cross import CrossChecker
 from ekiden_judge.exact import ExactChecker
 from ekiden_judge.judge import Entry, Limits, judge_batch
+from ekiden_judge.policy import DefaultPolicy
 from ekiden_judge.verdict import Verdict
 
 
@@ -41,7 +44,7 @@ ChooseJudge = Callable[[JudgeName, Settings], AbstractContextManager[Judge]]
 
 @contextmanager
 def choose_judge(name: JudgeName, settings: Settings) -> Generator[Judge]:
-    """Open the judge of a name with the sizes that the settings grant.
+    """Open the judge of a name, with the sizes that the settings grant.
 
     Raises:
         JudgeError: What its checker needs is not here; the message says how to get it.
@@ -59,17 +62,65 @@ def choose_judge(name: JudgeName, settings: Settings) -> Generator[Judge]:
 def choose_checker(name: JudgeName, settings: Settings) -> Generator[Checker]:
     """Open the checker that a judge's name stands for, and close it in the end.
 
-    Opening finds what the checker needs and starts nothing; its processes start with the first batch.
+    Opening finds what the checker needs and starts nothing; its processes start with the first batch. The exact checker
+    is fast enough to decide each time anew; what the others found is kept, if the settings say so.
 
     Raises:
         JudgeError: What the checker needs is not here; the message says how to get it.
         LeanError: There is no Lean here; the message says how to get one.
     """
-    del settings
-    match name:
-        case "exact":
-            yield ExactChecker()
-        case "lean" | "coq" | "cross":
-            raise JudgeInfrastructureError(f"The judge {name!r} is not there yet.")
-        case _:
-            assert_never(name)
+    policy = settings.judge.default_policy
+    with ExitStack() as stack:
+        match name:
+            case "exact":
+                yield ExactChecker(default_policy=policy)
+            case "lean":
+                yield _cached(_lean(settings.lean, policy, stack), settings.judge)
+            case "coq":
+                yield _cached(_coq(policy), settings.judge)
+            case "cross":
+                # Each is kept by itself, so that a disagreement is found again by asking all of them again.
+                coq, lean = _coq(policy), _lean(settings.lean, policy, stack)
+                kept = [_cached(checker, settings.judge) for checker in (coq, lean)]
+                yield CrossChecker([ExactChecker(default_policy=policy), *kept])
+            case _:
+                assert_never(name)
+
+
+def _lean(settings: LeanSettings, policy: DefaultPolicy, stack: ExitStack) -> Checker:
+    from ekiden_judge.lean_checker import LeanChecker
+    from ekiden_lean.checker import ProofChecker
+    from ekiden_lean.submission import LeanLimits
+    from ekiden_lean.toolchain import find_toolchain
+
+    toolchain = find_toolchain(settings)
+    limits = LeanLimits(cpu_s=settings.cpu_s, wall_factor=settings.wall_factor, memory_bytes=settings.memory_mb << 20)
+    prover = stack.enter_context(ProofChecker(toolchain, limits))
+    bounds = f"cpu={limits.cpu_s:g}s memory={settings.memory_mb}MiB"
+    described = f"{toolchain.kind} {toolchain.version} {toolchain.identity} {bounds}"
+    return LeanChecker(prover, toolchain=described, default_policy=policy)
+
+
+def _coq(policy: DefaultPolicy) -> Checker:
+    from ekiden_judge.coq_checker import find_coq_checker
+
+    return find_coq_checker(default_policy=policy)
+
+
+def _cached(checker: Checker, settings: JudgeSettings) -> Checker:
+    if not settings.cache:
+        return checker
+    store = ResultStore(
+        _cache_folder(settings),
+        max_bytes=settings.cache_megabytes << 20,
+        max_age_s=settings.cache_days * DAY_S,
+    )
+    return CachedChecker(checker, store)
+
+
+def _cache_folder(settings: JudgeSettings) -> Path:
+    if settings.cache_dir:
+        return Path(settings.cache_dir)
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("ekiden")) / "verdicts"

@@ -44,7 +44,8 @@ def run(
     ] = None,
     budget_tokens: Annotated[int, typer.Option(help="Language-model tokens; only 0 is possible yet.")] = 0,
     compression_ratio: Annotated[
-        float | None, typer.Option(help="Wall time as a share of 600 s a problem.  [default: 0.5]")
+        float | None,
+        typer.Option(help="Wall time as a share of 600 s a problem.", show_default="0.5"),
     ] = None,
     output_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder, new or empty.")] = None,
     no_score: Annotated[bool, typer.Option("--no-score", help="Run, but do not judge.")] = False,
@@ -59,7 +60,7 @@ def run(
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(metavar=JUDGES, help="Who judges.  [default: the settings' judge.default, exact at first]"),
+        typer.Option(metavar=JUDGES, help="Who judges.", show_default="the settings' judge.default"),
     ] = None,
 ) -> None:
     """Run a solver over a batch of problems, judge its answers, and print the result.

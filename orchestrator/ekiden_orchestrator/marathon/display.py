@@ -2,6 +2,7 @@
 
 import errno
 import time
+from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Literal
@@ -151,6 +152,7 @@ class Display:
         if summary.wall_seconds is not None:
             self.line(f"  Wall used:     {summary.wall_seconds:.1f} / {summary.budget_seconds:g} s")
             self.line(f"  Tokens used:   {summary.tokens_used} / {summary.budget_tokens}")
+        self._axioms(summary)
         self._labels(summary)
         for note in summary.notes:
             self.note(note)
@@ -159,6 +161,16 @@ class Display:
         self.line(f"  Log:     {folder.log}")
         if summary.score is not None:
             self._console.print(_status_table(summary))
+
+    def _axioms(self, summary: Summary) -> None:
+        """Say what accepted answers rest on, where the judge can tell."""
+        accepted = [result for result in summary.per_problem if result.status == "accepted"]
+        counts = Counter(axiom for result in accepted for axiom in result.axioms)
+        if counts:
+            listed = ", ".join(f"{axiom} in {count}" for axiom, count in sorted(counts.items()))
+            self.line(f"  Axioms:        {listed} accepted answers")
+        elif accepted and summary.judge == "lean":
+            self.line("  Axioms:        none that this Lean can show")
 
     def _labels(self, summary: Summary) -> None:
         labels = summary.labels
