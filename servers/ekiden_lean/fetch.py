@@ -1,5 +1,6 @@
 """Getting packages from the registries that the user's own pip and npm are set up for."""
 
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -90,10 +91,9 @@ def _run(command: Sequence[str], failure: str) -> None:
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
-    try:
+    # macOS says EPERM of a group that has ended
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.wait()
 
 

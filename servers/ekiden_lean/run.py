@@ -1,5 +1,6 @@
 """Elaborating one file that the user trusts, in a process group with a time limit."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -93,8 +94,7 @@ def _complaint(told: list[str]) -> str:
 
 
 def _end_group(child: "subprocess.Popen[bytes]") -> None:
-    try:
+    # macOS says EPERM of a group that has ended
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()

@@ -10,22 +10,6 @@ from typing import IO
 from ekiden_lean.errors import LeanInstallError
 
 _BLOCK = 1 << 20
-Passed = Callable[[int], None]
-"""Told how many more bytes of an archive were read."""
-
-
-class Counted:
-    """A readable stream that tells how much of it was read."""
-
-    def __init__(self, stream: IO[bytes], passed: Passed) -> None:
-        self._stream = stream
-        self._passed = passed
-
-    def read(self, size: int = -1) -> bytes:
-        """Read like the stream below."""
-        block = self._stream.read(size)
-        self._passed(len(block))
-        return block
 
 
 def file_sha256(file: Path) -> str:
@@ -34,7 +18,7 @@ def file_sha256(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def tar_files(stream: Counted | IO[bytes]) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
+def tar_files(stream: IO[bytes]) -> Iterator[tuple[PurePosixPath, IO[bytes]]]:
     """Yield the regular files of a compressed tar archive, each to be read before the next one.
 
     Folders are made by whoever writes the files; links and devices are no part of what we install.
@@ -42,7 +26,7 @@ def tar_files(stream: Counted | IO[bytes]) -> Iterator[tuple[PurePosixPath, IO[b
     Raises:
         LeanInstallError: If a name leads out of the archive.
     """
-    with tarfile.open(fileobj=stream, mode="r|gz") as archive:  # pyright: ignore[reportArgumentType, reportCallIssue]  # a stream needs no more than read()
+    with tarfile.open(fileobj=stream, mode="r|gz") as archive:
         for member in archive:
             # macOS's tar adds '._NAME' beside each file, for what other systems cannot store
             if member.isfile() and not PurePosixPath(member.name).name.startswith("._"):
