@@ -74,7 +74,7 @@ def verify_answer(problem: Problem, raw: bytes | str, *, checker: Checker, limit
         JudgeInfrastructureError: The checker cannot work.
     """
     started = time.perf_counter()
-    opened = _open_text(problem, raw)
+    opened = open_answer(problem, raw)
     verdict = opened if isinstance(opened, Verdict) else _judge_entry(opened, checker, limits)
     return _timed(verdict, started)
 
@@ -189,7 +189,8 @@ def _refuse_text(fault: StrictJsonError, raw: bytes | str) -> Verdict:
     return _refuse(fault)
 
 
-def _open_text(problem: Problem, raw: bytes | str) -> Verdict | Entry:
+def open_answer(problem: Problem, raw: bytes | str) -> Verdict | Entry:
+    """Take a raw answer apart, or return the verdict where its JSON already decides; never raises."""
     try:
         value = read_json(raw)
     except StrictJsonError as fault:
