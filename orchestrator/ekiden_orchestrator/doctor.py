@@ -1,22 +1,24 @@
-"""Looking at what this machine has outside Ekiden: programs, optional packages, means of isolating a process."""
+"""Looking at what this machine has outside Ekiden: proof checkers, and means of isolating a process."""
 
-import importlib.metadata
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ekiden_config import LeanSettings, Settings
+
 _PATIENCE_S = 10.0
 _PYTHON_MINIMUM = "3.11"
 _VERSION = re.compile(r"\d+(?:\.\d+)+|\d+")
 
+Kind = Literal["python", "program", "isolation"]
 State = Literal["ok", "old", "missing", "broken"]
 
 
@@ -38,34 +40,25 @@ class WantedProgram(Wanted):
     version: tuple[str, ...] = ("--version",)
 
 
-class WantedIsolation(Wanted):
-    """Something the kernel may allow: a command that succeeds, or a path that can be written."""
-
-    command: tuple[str, ...] = ()
-    writable: str = ""
-
-
 class Outside(BaseModel):
     """The whole list; `outside.toml` holds it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     program: tuple[WantedProgram, ...]
-    package: tuple[Wanted, ...]
-    isolation: tuple[WantedIsolation, ...]
 
 
 class Finding(BaseModel):
     """What was found of one thing."""
 
-    kind: Literal["python", "program", "package", "isolation"] = Field(description="What sort of thing it is.")
+    kind: Kind = Field(description="What sort of thing it is.")
     name: str = Field(description="What it is called.")
     state: State = Field(description="Whether it is there and new enough; 'broken' when it does not even tell.")
     required: bool = Field(description="Whether Ekiden cannot do without it.")
-    version: str | None = Field(description="The version found, when it tells one; of solver isolation the kind.")
+    version: str | None = Field(description="The version found, when it tells one; of isolation the kind in force.")
     minimum: str | None = Field(description="The oldest version expected, when it matters.")
     purpose: str = Field(description="What Ekiden uses it for.")
-    how_to_get: str = Field(description="Where it comes from.")
+    how_to_get: str = Field(description="Where it comes from, or what is wrong with it.")
 
     @property
     def prevents_work(self) -> bool:
@@ -74,17 +67,18 @@ class Finding(BaseModel):
 
 
 def wanted() -> Outside:
-    """Return the list of what Ekiden can use."""
+    """Return the list of programs that Ekiden can use."""
     text = (files("ekiden_orchestrator") / "outside.toml").read_text(encoding="utf-8")
     return Outside.model_validate(tomllib.loads(text))
 
 
-def examine(outside: Outside) -> list[Finding]:
-    """Look for everything on a list, at this Python, and at what holds a marathon's solver here."""
+def examine(outside: Outside, settings: Settings) -> list[Finding]:
+    """Look for everything on a list, at this Python, at Lean, and at what holds an untrusted program here."""
     with ThreadPoolExecutor(max_workers=4) as pool:
+        lean, node = pool.submit(_lean, settings.lean), pool.submit(_node, settings.lean)
         programs = pool.map(_program, outside.program)
-        isolation = pool.map(_isolation, outside.isolation)
-        return [_python(), *programs, *map(_package, outside.package), *isolation, _solver_isolation()]
+        confined, solver = pool.submit(_untrusted_lean), pool.submit(_solver_isolation)
+        return [_python(), lean.result(), node.result(), *programs, solver.result(), confined.result()]
 
 
 def _python() -> Finding:
@@ -98,8 +92,49 @@ def _python() -> Finding:
     return _finding("python", item, ".".join(map(str, sys.version_info[:3])))
 
 
-def _program(item: WantedProgram) -> Finding:
-    path = shutil.which(item.name)
+def _lean(settings: LeanSettings) -> Finding:
+    """Look for the Lean that would be used."""
+    from ekiden_lean.errors import LeanError, LeanMissingError
+    from ekiden_lean.toolchain import HOW_TO_GET, find_toolchain
+
+    item = Wanted(
+        name="lean",
+        purpose="judges any answer by Lean's kernel: --judge lean, and --judge cross",
+        how_to_get=HOW_TO_GET,
+    )
+    try:
+        toolchain = find_toolchain(settings)
+    except LeanMissingError:
+        return _finding("program", item, None, state="missing")
+    except LeanError as error:
+        return _finding("program", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
+    where = {"native": "native", "wasm": "WebAssembly"}[toolchain.kind]
+    library = "library with proofs" if toolchain.has_proofs else "library without proofs: not all axioms show"
+    found = item.model_copy(update={"purpose": f"{item.purpose} ({where}, {library})"})
+    return _finding("program", found, toolchain.version)
+
+
+def _node(settings: LeanSettings) -> Finding:
+    """Look for the Node that would run Lean for WebAssembly."""
+    from ekiden_lean.errors import LeanError
+    from ekiden_lean.release import packaged_release
+    from ekiden_lean.wasm import NODE_MINIMUM, find_node, wasm_home
+
+    item = WantedProgram(
+        name="node",
+        minimum=str(NODE_MINIMUM),
+        purpose="runs Lean for WebAssembly; a native Lean does not need it",
+        how_to_get="the system's package manager, or: ekiden lean install --wasm --node",
+    )
+    try:
+        found = find_node(settings, wasm_home(settings), packaged_release())
+    except LeanError as error:
+        return _finding("program", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
+    return _program(item, None if found is None else str(found))
+
+
+def _program(item: WantedProgram, path: str | None = None) -> Finding:
+    path = path or shutil.which(item.name)
     if path is None:
         return _finding("program", item, None, state="missing")
     told = _run([path, *item.version])
@@ -109,43 +144,50 @@ def _program(item: WantedProgram) -> Finding:
     return _finding("program", item, found.group() if found else None)
 
 
-def _package(item: Wanted) -> Finding:
-    try:
-        return _finding("package", item, importlib.metadata.version(item.name))
-    except importlib.metadata.PackageNotFoundError:
-        return _finding("package", item, None, state="missing")
-
-
-def _isolation(item: WantedIsolation) -> Finding:
-    given = os.access(item.writable, os.W_OK) if item.writable else _run(list(item.command)) is not None
-    return _finding("isolation", item, None, state=None if given else "missing")
-
-
 def _solver_isolation() -> Finding:
     from ekiden_orchestrator.marathon.errors import MarathonError
     from ekiden_orchestrator.marathon.trial import try_isolation
 
-    try:
-        tried = try_isolation()
-    except MarathonError:
-        tried = None
     item = Wanted(
         name="solver isolation",
         purpose="keeps a marathon's solver from labels and keys, and leaves nothing of it running",
         how_to_get="the administrator: allow unprivileged user namespaces (the strongest kind is 'confined')",
     )
+    try:
+        tried = try_isolation()
+    except MarathonError:
+        tried = None
     if tried is None:
         return _finding("isolation", item, None, state="broken")
     return _finding("isolation", item, tried.isolation, state="missing" if tried.refused else "ok")
 
 
-def _finding(
-    kind: Literal["python", "program", "package", "isolation"],
-    item: Wanted,
-    version: str | None,
-    *,
-    state: State | None = None,
-) -> Finding:
+def _untrusted_lean() -> Finding:
+    """Try what holds here for the code of answers while Lean or Coq reads it."""
+    from ekiden_warden import WardenError, probe
+
+    item = Wanted(
+        name="judge isolation",
+        purpose="holds the code of answers while Lean or Coq reads it",
+        how_to_get="the administrator: allow unprivileged user namespaces (the strongest kind is 'confined')",
+    )
+    try:
+        enforced = probe()
+    except WardenError as error:
+        return _finding("isolation", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
+    held = {"other files": enforced.files, "the network": enforced.network, "other processes": enforced.tree}
+    kept = [what for what, holds in held.items() if holds]
+    loose = [what for what, holds in held.items() if not holds]
+    told = f"{item.purpose}: kept from {_listed(kept)}" + (f", not from {_listed(loose)}" if loose else "")
+    found = item.model_copy(update={"purpose": told})
+    return _finding("isolation", found, enforced.isolation, state="missing" if loose else "ok")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:]))) or "nothing"
+
+
+def _finding(kind: Kind, item: Wanted, version: str | None, *, state: State | None = None) -> Finding:
     if state is None:
         too_old = item.minimum and version and _numbers(version) < _numbers(item.minimum)
         state = "old" if too_old else "ok"

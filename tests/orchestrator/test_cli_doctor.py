@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ekiden_orchestrator.doctor import Finding, Outside, Wanted, WantedIsolation, WantedProgram, examine, wanted
+from ekiden_config import LeanSettings, Settings, default_settings
+from ekiden_orchestrator.doctor import Finding, Outside, WantedProgram, examine, wanted
 from ekiden_orchestrator.marathon.trial import try_isolation
+from ekiden_warden import probe
+
+NOTHING = Outside(program=())
 
 
 def program(folder: Path, name: str, script: str) -> None:
@@ -20,14 +24,23 @@ def program(folder: Path, name: str, script: str) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A `PATH` that holds nothing but what the test puts there."""
+    """A `PATH` and a home that hold nothing but what the test puts there."""
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("ELAN_HOME", "LEAN_BIN", "LAKE_BIN", "JUDGE_LEAN_PATH"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 
-def states(findings: list[Finding]) -> dict[str, tuple[str, str | None]]:
-    always = {"python", "solver isolation"}
-    return {finding.name: (finding.state, finding.version) for finding in findings if finding.name not in always}
+def settings(folder: Path, **lean: object) -> Settings:
+    """The packaged settings, with a folder for the WebAssembly Lean that is empty."""
+    packaged = default_settings()
+    values = packaged.lean.model_dump() | {"home": folder / "wasm"} | lean
+    return packaged.model_copy(update={"lean": LeanSettings.model_validate(values)})
+
+
+def found(outside: Outside, chosen: Settings) -> dict[str, Finding]:
+    return {finding.name: finding for finding in examine(outside, chosen)}
 
 
 def test_programs_are_found_too_old_broken_or_missing(path: Path) -> None:
@@ -39,7 +52,8 @@ def test_programs_are_found_too_old_broken_or_missing(path: Path) -> None:
         WantedProgram(name=name, purpose="p", how_to_get="h", minimum="2.10")
         for name in ("new", "old", "mute", "broken", "absent")
     ]
-    assert states(examine(Outside(program=tuple(wishes), package=(), isolation=()))) == {
+    findings = found(Outside(program=tuple(wishes)), settings(path))
+    assert {name: (findings[name].state, findings[name].version) for name in (wish.name for wish in wishes)} == {
         "new": ("ok", "2.10.1"),
         "old": ("old", "2.9"),
         "mute": ("ok", None),
@@ -48,79 +62,99 @@ def test_programs_are_found_too_old_broken_or_missing(path: Path) -> None:
     }
 
 
-def test_packages_and_means_of_isolation_are_looked_at(path: Path) -> None:
-    packages = (
-        Wanted(name="pytest", purpose="p", how_to_get="h", minimum="1"),
-        Wanted(name="no-such-package", purpose="p", how_to_get="h"),
-    )
-    program(path, "yes", "exit 0")
-    program(path, "no", "exit 1")
-    isolation = (
-        WantedIsolation(name="allowed", purpose="p", how_to_get="h", command=("yes",)),
-        WantedIsolation(name="forbidden", purpose="p", how_to_get="h", command=("no",)),
-        WantedIsolation(name="writable", purpose="p", how_to_get="h", writable=str(path)),
-        WantedIsolation(name="nowhere", purpose="p", how_to_get="h", writable=str(path / "absent")),
-    )
-    assert states(examine(Outside(program=(), package=packages, isolation=isolation))) == {
-        "pytest": ("ok", pytest.__version__),
-        "no-such-package": ("missing", None),
-        "allowed": ("ok", None),
-        "forbidden": ("missing", None),
-        "writable": ("ok", None),
-        "nowhere": ("missing", None),
-    }
+def test_only_what_is_required_prevents_work(path: Path) -> None:
+    wishes = [
+        WantedProgram(name=name, purpose="p", how_to_get="h", required=required)
+        for name, required in (("needed", True), ("useful", False))
+    ]
+    findings = found(Outside(program=tuple(wishes)), settings(path))
+    assert [name for name, finding in findings.items() if finding.prevents_work] == ["needed"]
 
 
-def test_the_isolation_of_a_solver_is_the_one_that_an_attempt_gets() -> None:
+def test_without_any_lean_both_ways_to_get_one_are_told(path: Path) -> None:
+    lean = found(NOTHING, settings(path))["lean"]
+    assert (lean.state, lean.version) == ("missing", None)
+    assert "elan" in lean.how_to_get
+    assert "ekiden lean install --wasm" in lean.how_to_get
+
+
+def test_the_lean_that_would_be_used_is_shown_with_its_kind(path: Path) -> None:
+    answers = "--version) echo 'Lean (version 4.99.1, x86_64)';; --print-prefix) echo /p;; --print-libdir) echo /l;;"
+    program(path, "lean", f'case "$1" in {answers} esac')
+    lean = found(NOTHING, settings(path))["lean"]
+    assert (lean.state, lean.version) == ("ok", "4.99.1")
+    assert "(native, library with proofs)" in lean.purpose
+
+
+def test_a_lean_that_is_named_and_not_there_is_broken_with_the_reason(path: Path) -> None:
+    lean = found(NOTHING, settings(path, lean="nowhere/lean"))["lean"]
+    assert lean.state == "broken"
+    assert "lean.lean is 'nowhere/lean'" in lean.how_to_get
+
+
+def test_the_isolation_of_a_solver_is_the_one_that_an_attempt_gets(path: Path) -> None:
     tried = try_isolation()
     assert tried is not None
-    found = examine(Outside(program=(), package=(), isolation=()))[-1]
-    assert (found.name, found.version) == ("solver isolation", tried.isolation)
-    assert (found.state == "ok") is (tried.isolation == "confined")
+    solver = found(NOTHING, settings(path))["solver isolation"]
+    assert solver.version == tried.isolation
+    assert (solver.state == "ok") is (tried.isolation == "confined")
 
 
-def test_without_user_namespaces_the_isolation_of_a_solver_is_a_weaker_one() -> None:
+def test_the_isolation_of_a_judge_says_what_it_keeps_from_answers(path: Path) -> None:
+    enforced = probe()
+    judge = found(NOTHING, settings(path))["judge isolation"]
+    assert judge.version == enforced.isolation
+    all_held = enforced.files and enforced.network and enforced.tree
+    assert (judge.state == "ok") is all_held
+    assert ("kept from other files, the network and other processes" in judge.purpose) is all_held
+
+
+def test_without_user_namespaces_weaker_isolation_is_told(tmp_path: Path) -> None:
     forbid = "echo 0 > /proc/sys/user/max_user_namespaces"
-    program = "from ekiden_orchestrator.doctor import *; print(examine(wanted())[-1])"
+    look = "from ekiden_orchestrator.doctor import *; from ekiden_config import *"
+    program = f"{look}; print(*examine(Outside(program=()), default_settings())[-2:], sep='\\n')"
     inside = ["unshare", "--user", "--map-root-user", "sh", "-c", f'{forbid} && exec "$0" -c "$1"', sys.executable]
     if subprocess.run([*inside, "1"], capture_output=True, check=False).returncode != 0:
         pytest.skip("user namespaces, or their limits, are out of reach here")
-    done = subprocess.run([*inside, program], capture_output=True, text=True, check=True, timeout=60)
-    assert "state='missing'" in done.stdout
-    assert "version='subreaper'" in done.stdout
+    done = subprocess.run([*inside, program], capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
+    solver, judge = done.stdout.splitlines()
+    assert "state='missing'" in solver
+    assert "version='subreaper'" in solver
+    assert "state='missing'" in judge
+    assert "not from" in judge
 
 
-def test_the_list_is_complete_and_each_thing_once() -> None:
-    outside = wanted()
-    names = [item.name for item in (*outside.program, *outside.package, *outside.isolation)]
+def test_the_list_holds_each_thing_once_and_nothing_that_is_required() -> None:
+    names = [item.name for item in wanted().program]
     assert len(set(names)) == len(names)
-    assert {"git", "node", "lean", "lake", "elan", "coqc", "eprover", "z3", "codex", "claude", "sbatch"} <= set(names)
-    assert [item.name for item in outside.program if item.required] == ["git"]
+    assert "coqc" in names
+    assert not [item.name for item in wanted().program if item.required]
 
 
 def doctor(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from ekiden_orchestrator.main import main; main()", "doctor", *options]
-    environment = os.environ | {"PATH": str(folder), "COLUMNS": "200"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    environment = os.environ | {
+        "PATH": str(folder),
+        "HOME": str(folder),
+        "COLUMNS": "200",
+        "EKIDEN_LEAN_HOME": str(folder / "wasm"),
+        "ELAN_HOME": "",
+        "LEAN_BIN": "",
+    }
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment, cwd=folder)
 
 
-def test_status_1_only_when_something_required_is_missing(tmp_path: Path) -> None:
-    alarmed = doctor(tmp_path, "--json")
-    program(tmp_path, "git", "echo git version 2.40.0")
-    calm = doctor(tmp_path, "--json")
-    assert (alarmed.returncode, calm.returncode) == (1, 0)
-    found = {finding["name"]: Finding.model_validate(finding) for finding in json.loads(calm.stdout)}
-    assert found["git"].version == "2.40.0"
-    assert found["lean"].state == "missing"
-    missing = [finding["name"] for finding in json.loads(alarmed.stdout) if finding["required"]]
-    assert missing == ["python", "git"]
+def test_an_empty_machine_is_no_reason_for_alarm(tmp_path: Path) -> None:
+    done = doctor(tmp_path, "--json")
+    assert done.returncode == 0
+    findings = {item["name"]: Finding.model_validate(item) for item in json.loads(done.stdout)}
+    assert list(findings) == ["python", "lean", "node", "coqc", "solver isolation", "judge isolation"]
+    assert [name for name, finding in findings.items() if finding.state == "missing"][:3] == ["lean", "node", "coqc"]
 
 
 def test_the_table_says_what_each_thing_is_for_and_how_to_get_it(tmp_path: Path) -> None:
     done = doctor(tmp_path)
-    assert done.returncode == 1
-    assert "required, missing" in done.stdout
-    assert "Ekiden cannot work without: git." in done.stdout
+    assert (done.returncode, "Everything that Ekiden needs is here" in done.stdout) == (0, True)
     for item in wanted().program:
         assert item.purpose in done.stdout
         assert item.how_to_get in done.stdout

@@ -24,13 +24,14 @@ _SIGNS = {
 
 @app.command()
 def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
-    """Look for every program and optional package that Ekiden can use, and say what each is for.
+    """Look for the proof checkers that Ekiden can use, say what each is for, and what confines untrusted programs here.
 
     Ends with status 1 only when something required is missing.
     """
+    from ekiden_config import load_settings
     from ekiden_orchestrator.doctor import examine, wanted
 
-    findings = examine(wanted())
+    findings = examine(wanted(), load_settings())
     if as_json:
         typer.echo(json.dumps([finding.model_dump() for finding in findings], ensure_ascii=False, indent=2))
     else:
@@ -51,6 +52,7 @@ def _verdict(findings: "Sequence[Finding]") -> str:
 
 def _table(findings: "Sequence[Finding]") -> "Table":
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table("what", "state", "version", "what it is for, and how to get it", box=box.SIMPLE_HEAD, pad_edge=False)
@@ -64,6 +66,6 @@ def _table(findings: "Sequence[Finding]") -> "Table":
             f"[bold]{finding.name}[/]" if finding.required else finding.name,
             f"{'[red]required,[/] ' if finding.prevents_work else ''}{_SIGNS[finding.state]}",
             (finding.version or "") + expected,
-            finding.purpose + ("" if finding.state == "ok" else f"\n[dim]{finding.how_to_get}[/]"),
+            escape(finding.purpose) + ("" if finding.state == "ok" else f"\n[dim]{escape(finding.how_to_get)}[/]"),
         )
     return table
