@@ -16,7 +16,7 @@ class Magma.{u} (G : Type u) where
 infix:65 " ◇ " => Magma.op
 
 /-- The magma on `Fin n` whose product `i ◇ j` is entry `i * n + j` of a list, modulo `n`; missing entries are 0. -/
-@[reducible] def magmaFin (n : Nat) (entries : List Nat) : Magma (Fin n) where
+@[reducible] noncomputable def magmaFin (n : Nat) (entries : List Nat) : Magma (Fin n) where
   op i j := ⟨(entries.getD (i.val * n + j.val) 0) % n, Nat.mod_lt _ (Nat.lt_of_le_of_lt (Nat.zero_le _) i.isLt)⟩
 """
 
@@ -24,7 +24,7 @@ _TABLES = """\
 namespace MemoFinOp
 
 /-- The decimal digits of a text, one by one, whatever stands between them. -/
-def digits : List Char → List Nat
+noncomputable def digits : List Char → List Nat
   | [] => []
   | c :: rest =>
     match Nat.ble 48 c.toNat, Nat.ble c.toNat 57 with
@@ -32,7 +32,7 @@ def digits : List Char → List Nat
     | _, _ => digits rest
 
 /-- The operation on `Fin n` whose value at `i` and `j` is digit `i * n + j` of a text, modulo `n`. -/
-def finOpTable {n : Nat} (table : String) : Fin n → Fin n → Fin n := fun i j =>
+noncomputable def finOpTable {n : Nat} (table : String) : Fin n → Fin n → Fin n := fun i j =>
   ⟨((digits table.toList).getD (i.val * n + j.val) 0) % n, Nat.mod_lt _ (Nat.lt_of_le_of_lt (Nat.zero_le _) i.isLt)⟩
 
 end MemoFinOp

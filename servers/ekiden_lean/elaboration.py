@@ -1,6 +1,7 @@
 """The untrusted phase: turning a submission into diagnostics and an export of declarations."""
 
 import os
+import re
 import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,9 @@ from ekiden_lean.toolchain import Toolchain
 from ekiden_lean.worker import Finished, Job, Worker, unescaped
 
 _MOST_DIAGNOSTICS = 100
+_COMPILER_GAP = re.compile(r"Unknown constant `[^`]*\._redArg`|failed to compile definition, compiler IR check failed")
+"""Where the library comes without its compiled code, Lean checks a definition and then cannot compile it. A complete Lean
+can, and a proof does not care."""
 _LIBRARIES = ("Aesop", "Batteries", "ImportGraph", "LeanSearchClient", "Mathlib", "Plausible", "ProofWidgets", "Qq")
 """Roots of libraries that are not there by mistake of an answer but for want of them: Mathlib and what it brings."""
 
@@ -29,12 +33,14 @@ class Prepared:
         job: What a worker is to do.
         goal_modules: What the kernel's check needs: the modules it imports, and the one that states the goal.
         plain: Whether it may share a process with others.
+        compiles: Whether the toolchain can compile whatever it can check.
     """
 
     submission: Submission
     job: Job
     goal_modules: tuple[TrustedModule, ...]
     plain: bool
+    compiles: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,8 @@ def prepare(submission: Submission, toolchain: Toolchain) -> Prepared | Checked:
     imports = tuple(dict.fromkeys(library))
     job = Job(imports, _chain(own, known), header.body, submission.target, submission.goal, token_hex(16))
     goal_modules = _chain([*own, submission.goal_module], known)
-    return Prepared(submission, job, goal_modules, is_plain(submission.code) and imports == ("Init",))
+    plain = is_plain(submission.code) and imports == ("Init",)
+    return Prepared(submission, job, goal_modules, plain=plain, compiles=toolchain.kind == "native")
 
 
 def _chain(names: list[str], known: dict[str, TrustedModule]) -> tuple[TrustedModule, ...]:
@@ -130,6 +137,7 @@ def _read_result(prepared: Prepared, finished: Finished, file: Path, export_byte
     diagnostics, found, export = _parted(text)
     refused = Checked(key, "refused", "", diagnostics, seconds=finished.seconds)
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
+    errors = [error for error in errors if prepared.compiles or not _COMPILER_GAP.match(error.message)]
     if errors:
         first = errors[0]
         return replace(refused, message=f"line {first.line}, column {first.column + 1}: {first.message}")
