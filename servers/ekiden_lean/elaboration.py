@@ -18,8 +18,8 @@ from ekiden_lean.worker import Finished, Job, Worker, unescaped
 
 _MOST_DIAGNOSTICS = 100
 _COMPILER_GAP = re.compile(r"Unknown constant `[^`]*\._redArg`|failed to compile definition, compiler IR check failed")
-"""Where the library comes without its compiled code, Lean checks a definition and then cannot compile it. A complete Lean
-can, and a proof does not care."""
+"""Where the library comes without its compiled code, Lean checks a definition and then cannot compile it. A complete
+Lean can, and a proof does not care."""
 _LIBRARIES = ("Aesop", "Batteries", "ImportGraph", "LeanSearchClient", "Mathlib", "Plausible", "ProofWidgets", "Qq")
 """Roots of libraries that are not there by mistake of an answer but for want of them: Mathlib and what it brings."""
 
