@@ -94,24 +94,17 @@ def _python() -> Finding:
 
 def _lean(settings: LeanSettings) -> Finding:
     """Look for the Lean that would be used."""
-    from ekiden_lean.errors import LeanError, LeanMissingError
-    from ekiden_lean.toolchain import HOW_TO_GET, find_toolchain
+    from ekiden_lean.describe import describe
+    from ekiden_lean.toolchain import HOW_TO_GET
 
+    lean = describe(settings)
+    purpose = "judges any answer by Lean's kernel: --judge lean, and --judge cross"
     item = Wanted(
         name="lean",
-        purpose="judges any answer by Lean's kernel: --judge lean, and --judge cross",
-        how_to_get=HOW_TO_GET,
+        purpose=f"{purpose} ({lean.summary})" if lean.state == "ok" else purpose,
+        how_to_get=lean.problem or HOW_TO_GET,
     )
-    try:
-        toolchain = find_toolchain(settings)
-    except LeanMissingError:
-        return _finding("program", item, None, state="missing")
-    except LeanError as error:
-        return _finding("program", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
-    where = {"native": "native", "wasm": "WebAssembly"}[toolchain.kind]
-    library = "library with proofs" if toolchain.has_proofs else "library without proofs: not all axioms show"
-    found = item.model_copy(update={"purpose": f"{item.purpose} ({where}, {library})"})
-    return _finding("program", found, toolchain.version)
+    return _finding("program", item, lean.version, state=lean.state)
 
 
 def _node(settings: LeanSettings) -> Finding:

@@ -83,7 +83,7 @@ def test_the_lean_that_would_be_used_is_shown_with_its_kind(path: Path) -> None:
     program(path, "lean", f'case "$1" in {answers} esac')
     lean = found(NOTHING, settings(path))["lean"]
     assert (lean.state, lean.version) == ("ok", "4.99.1")
-    assert "(native, library with proofs)" in lean.purpose
+    assert "(native Lean 4.99.1, without Mathlib)" in lean.purpose
 
 
 def test_a_lean_that_is_named_and_not_there_is_broken_with_the_reason(path: Path) -> None:

@@ -180,3 +180,47 @@ def test_a_certificate_is_printed_as_coq(tmp_path: Path) -> None:
     done = ekiden("certificate", "print", "certificate.json", *LAWS, "--coq")
     assert (done.exit_code, done.stderr) == (0, "")
     assert "Print Assumptions answer0." in done.stdout
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine without any proof checker."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for name in ("PATH", "HOME", "ELAN_HOME", "EKIDEN_LEAN_HOME"):
+        monkeypatch.setenv(name, str(empty))
+    for name in ("LEAN_BIN", "LAKE_BIN", "JUDGE_LEAN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def test_without_any_lean_nothing_is_judged_and_both_ways_to_get_one_are_told(bare: Path) -> None:
+    done = judge(bare, answer(0), options=("--judge", "lean"))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "elan" in done.stderr
+    assert "ekiden lean install --wasm" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_any_lean_a_marathon_starts_nothing(bare: Path) -> None:
+    solver = bare / "solver"
+    solver.mkdir()
+    (solver / "solver.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    run = ("marathon", "run", "--solver", solver, "--manifest", manifest(bare, 1), "--output-dir", bare / "run")
+    done = ekiden(*run, "--judge", "lean")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "ekiden lean install --wasm" in done.stderr
+    assert not (bare / "run").exists()
+
+
+def test_a_run_is_not_judged_again_without_its_judge_and_keeps_its_summary(bare: Path) -> None:
+    run = bare / "run"
+    solver = bare / "solver"
+    solver.mkdir()
+    (solver / "solver.py").write_text("", encoding="utf-8")
+    started = ("marathon", "run", "--solver", solver, "--manifest", manifest(bare, 1), "--output-dir", run)
+    assert ekiden(*started).exit_code == 0
+    before = (run / "summary.json").read_bytes()
+    done = ekiden("marathon", "run", "--score-only", "--output-dir", run, "--judge", "lean")
+    assert (done.exit_code, "ekiden lean install --wasm" in done.stderr) == (2, True)
+    assert (run / "summary.json").read_bytes() == before
