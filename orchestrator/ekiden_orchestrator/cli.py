@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ekiden_orchestrator.commands import cayley, certificate, doctor, judge, marathon, servers
+from ekiden_orchestrator.commands import cayley, certificate, doctor, judge, lean, marathon, servers
 from ekiden_orchestrator.errors import report
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app.add_typer(marathon.app)
 app.add_typer(judge.app)
 app.add_typer(certificate.app)
 app.add_typer(cayley.app)
+app.add_typer(lean.app)
 app.add_typer(doctor.app)
 
 
