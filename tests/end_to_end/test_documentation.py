@@ -1,4 +1,8 @@
-"""Every example in the README and the docs runs, and shows what the page says it shows."""
+"""Every example in the README and the docs runs, and shows what the page says it shows.
+
+A console block whose first line is "```console lean" or "```console coq" needs that checker, and runs with the tests
+marked so.
+"""
 
 import os
 import re
@@ -9,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|python)(?: (lean|coq))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -21,12 +26,13 @@ class Example:
 
     page: str
     language: str
+    needs: str
     text: str
 
 
 def examples() -> list[Example]:
     return [
-        Example(str(page.relative_to(ROOT)), match[1], match[2])
+        Example(str(page.relative_to(ROOT)), match[1], match[2] or "", match[3])
         for page in PAGES
         for match in BLOCK.finditer(page.read_text(encoding="utf-8"))
     ]
@@ -43,8 +49,19 @@ def commands(text: str) -> list[tuple[str, list[str]]]:
     return found
 
 
-@pytest.mark.parametrize("example", examples(), ids=lambda e: f"{e.page}:{e.text.splitlines()[0][:50]}")
-@pytest.mark.timeout(240)
+def parameters() -> list[ParameterSet]:
+    return [
+        pytest.param(
+            example,
+            id=f"{example.page}:{example.text.splitlines()[0][:50]}",
+            marks=[getattr(pytest.mark, example.needs)] if example.needs else [],
+        )
+        for example in examples()
+    ]
+
+
+@pytest.mark.parametrize("example", parameters())
+@pytest.mark.timeout(600)
 def test_documented_example_runs(example: Example, tmp_path: Path) -> None:
     environment = {
         **os.environ,
