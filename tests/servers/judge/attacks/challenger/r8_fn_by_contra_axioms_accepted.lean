@@ -1,0 +1,5 @@
+import JudgeProblem
+
+theorem submission : Goal := by
+  intro G _ h x y z
+  exact Classical.byContradiction fun no => no (Eq.trans (Eq.symm (h x y)) (h x z))

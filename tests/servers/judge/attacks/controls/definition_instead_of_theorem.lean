@@ -1,0 +1,5 @@
+import JudgeProblem
+
+noncomputable def submission : Goal := by
+  intro G _ h x y z
+  exact Eq.trans (Eq.symm (h x y)) (h x z)

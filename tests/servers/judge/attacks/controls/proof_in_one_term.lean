@@ -1,0 +1,4 @@
+import JudgeProblem
+
+theorem submission : Goal :=
+  fun _ _ h x y z => (h x y).symm.trans (h x z)

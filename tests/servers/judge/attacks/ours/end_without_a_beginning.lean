@@ -1,0 +1,8 @@
+import JudgeProblem
+
+end
+end Judge
+
+theorem submission : Goal := by
+  intro G _ h x y z
+  exact Eq.trans (Eq.symm (h x y)) (h x z)

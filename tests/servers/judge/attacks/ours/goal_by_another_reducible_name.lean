@@ -1,0 +1,5 @@
+import JudgeProblem
+
+@[reducible] def Goal' : Prop := True
+
+theorem submission : Goal' := trivial

@@ -1,0 +1,4 @@
+import JudgeProblem
+import Submission
+
+theorem submission : Goal := _root_.submission

@@ -1,0 +1,3 @@
+import JudgeProblem
+
+opaque submission : Goal

