@@ -146,7 +146,7 @@ def _submission(key: str, item: CheckItem) -> Submission | CheckResult:
         imports = ()  # the prover says what is wrong with it
     for module in imports:
         if reason := NOT_OFFERED.get(module):
-            at = code.find(module)
+            at = max(0, code.find(module))  # quoted names such as «JudgeSupport».Inspect are not found
             line, column = code.count("\n", 0, at) + 1, at - code.rfind("\n", 0, at)
             message = f"The import {module!r} at line {line}, column {column} is not offered: {reason}."
             found = Diagnostic(line=line, column=column, severity="error", message=message)
