@@ -102,9 +102,9 @@ def _lean(settings: LeanSettings, policy: DefaultPolicy, stack: ExitStack) -> Ch
 
 
 def _coq(policy: DefaultPolicy) -> Checker:
-    from ekiden_judge.coq_checker import find_coq_checker
+    from ekiden_judge.coq_checker import CoqChecker
 
-    return find_coq_checker(default_policy=policy)
+    return CoqChecker(default_policy=policy)
 
 
 def _cached(checker: Checker, settings: JudgeSettings) -> Checker:

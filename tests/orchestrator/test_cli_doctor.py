@@ -127,7 +127,7 @@ def test_without_user_namespaces_weaker_isolation_is_told(tmp_path: Path) -> Non
 def test_the_list_holds_each_thing_once_and_nothing_that_is_required() -> None:
     names = [item.name for item in wanted().program]
     assert len(set(names)) == len(names)
-    assert "coqc" in names
+    assert "coqtop" in names
     assert not [item.name for item in wanted().program if item.required]
 
 
@@ -148,8 +148,8 @@ def test_an_empty_machine_is_no_reason_for_alarm(tmp_path: Path) -> None:
     done = doctor(tmp_path, "--json")
     assert done.returncode == 0
     findings = {item["name"]: Finding.model_validate(item) for item in json.loads(done.stdout)}
-    assert list(findings) == ["python", "lean", "node", "coqc", "solver isolation", "judge isolation"]
-    assert [name for name, finding in findings.items() if finding.state == "missing"][:3] == ["lean", "node", "coqc"]
+    assert list(findings) == ["python", "lean", "node", "coqtop", "solver isolation", "judge isolation"]
+    assert [name for name, finding in findings.items() if finding.state == "missing"][:3] == ["lean", "node", "coqtop"]
 
 
 def test_the_table_says_what_each_thing_is_for_and_how_to_get_it(tmp_path: Path) -> None:

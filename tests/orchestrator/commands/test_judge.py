@@ -202,6 +202,13 @@ def test_without_any_lean_nothing_is_judged_and_both_ways_to_get_one_are_told(ba
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["coq", "cross"])
+def test_without_any_coq_nothing_is_judged(bare: Path, name: str) -> None:
+    done = judge(bare, answer(0), options=("--judge", name))
+    assert (done.exit_code, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "Coq 8.16 or newer" in done.stderr
+
+
 def test_without_any_lean_a_marathon_starts_nothing(bare: Path) -> None:
     solver = bare / "solver"
     solver.mkdir()
