@@ -17,7 +17,7 @@ from ekiden_warden.errors import WardenError
 from ekiden_warden.order import Order
 from ekiden_warden.places import program_files, system_view
 from ekiden_warden.usage import Meter, Usage
-from ekiden_warden.warden_process import WardenProcess
+from ekiden_warden.warden_process import Report, WardenProcess
 
 Isolation = Literal["confined", "namespaces", "subreaper", "group"]
 ISOLATIONS: tuple[Isolation, ...] = get_args(Isolation)
@@ -102,7 +102,7 @@ class ConfinedProcess:
             if not folder.is_dir():
                 raise WardenError(f"There is no folder {str(folder)!r} for {argv[0]!r} to work in: create it first.")
         view = system_view(writes=writes, shows=(*shows, directory, *program_files(path)), hides=hides)
-        self._exit_code: int | None = None
+        self._told = _Told()
         self._gone = False
         with contextlib.ExitStack() as owned:
             with contextlib.ExitStack() as given:
@@ -142,7 +142,8 @@ class ConfinedProcess:
 
     def usage(self) -> Usage:
         """Return what its tree of processes uses; costs a few milliseconds."""
-        return self._meter.read()
+        usage = self._meter.read()
+        return Usage(max(usage.cpu_s, self._told.cpu_s), usage.rss_bytes)
 
     def kill(self) -> None:
         """Have all of it killed; `wait` tells when that is done. May be called from another thread."""
@@ -160,7 +161,7 @@ class ConfinedProcess:
             if not readable(self._warden.reports_fd, remaining):
                 return None
             self._hear()
-        return -signal.SIGKILL if self._exit_code is None else self._exit_code
+        return -signal.SIGKILL if self._told.exit_code is None else self._told.exit_code
 
     def close(self) -> None:
         """Kill what is left of it and wait until that is done; more than once does no harm."""
@@ -173,36 +174,19 @@ class ConfinedProcess:
         self.close()
 
     def _await_start(self, name: str) -> tuple[Enforced, Meter]:
-        refused: dict[str, str] = {}
-        enforced: Enforced | None = None
-        while (reports := self._warden.hear()) is not None:
-            for report in reports:
-                match report:
-                    case {"refused": str(kind), "why": str(why)}:
-                        refused[kind] = why
-                    case {"isolation": str(kind), "read_only": bool(files), "offline": bool(network)}:
-                        isolation = ISOLATIONS[ISOLATIONS.index(kind)]
-                        enforced = Enforced(isolation, files, network, kind in _NAMESPACES, refused)
-                    case {"started": True} if enforced is not None:
-                        return enforced, Meter(self._warden.pid, depth=2 if enforced.tree else 0)
-                    case {"failed": str(why)}:
-                        raise WardenError(f"{name!r} could not be started: {why}.")
-                    case _:
-                        pass
+        while not self._gone:
+            self._hear()
+            if self._told.failure is not None:
+                raise WardenError(f"{name!r} could not be started: {self._told.failure}.")
+            if self._told.started and self._told.enforced is not None:
+                return self._told.enforced, Meter(self._warden.pid, depth=2 if self._told.enforced.tree else 0)
         raise WardenError(f"{name!r} could not be started: its warden ended. {self.stderr_tail()}".rstrip())
 
     def _hear(self) -> None:
         reports = self._warden.hear()
-        if reports is None:
-            self._gone = True
-            return
-        for report in reports:
-            match report:
-                case {"exited": int(code), "cpu_s": float(cpu_s)}:
-                    self._exit_code = code
-                    self._meter.raise_cpu_s(cpu_s)
-                case _:
-                    pass
+        self._gone = reports is None
+        for report in reports or ():
+            self._told.take(report)
 
     def _end(self) -> None:
         """Kill all of the program, also what has got away from its warden where that is possible."""
@@ -211,6 +195,34 @@ class ConfinedProcess:
         self.wait()
         if not self._enforced.tree:
             self._meter.end_seen()
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a warden has reported."""
+
+    enforced: Enforced | None = None
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+    failure: str | None = None
+    started: bool = False
+    exit_code: int | None = None
+    cpu_s: float = 0.0
+
+    def take(self, report: Report) -> None:
+        match report:
+            case {"refused": str(kind), "why": str(why)}:
+                self.refused[kind] = why
+            case {"isolation": str(kind), "read_only": bool(files), "offline": bool(network)}:
+                isolation = ISOLATIONS[ISOLATIONS.index(kind)]
+                self.enforced = Enforced(isolation, files, network, kind in _NAMESPACES, self.refused)
+            case {"started": True}:
+                self.started = True
+            case {"exited": int(code), "cpu_s": float(cpu_s)}:
+                self.exit_code, self.cpu_s = code, cpu_s
+            case {"failed": str(why)}:
+                self.failure = why
+            case _:
+                pass
 
 
 class _Tail:

@@ -161,7 +161,7 @@ def _become_init(order: Order, kind: str, commands: int, reports: int, alive: in
         read_only = False
         if kind == "confined" and order.view is not None:
             read_only = view.arrange(order.view)
-        view.fresh_proc(read_only=kind == "confined")
+        view.fresh_proc(read_only=kind == "confined" or not order.network)
         _report(reports, isolation=kind, read_only=read_only, offline=offline)
         pid = program.start(order, confined=True)
         code = program.keep(pid, order, commands, lambda: _report(reports, started=True), confined=True)

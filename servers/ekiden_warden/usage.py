@@ -43,10 +43,6 @@ class Meter:
         found |= {member for member in self._members.keys() - found if member.is_running()}  # they have left the tree
         return self._add_up(found, reaped_s)
 
-    def raise_cpu_s(self, cpu_s: float) -> None:
-        """Take in a processor time known from elsewhere."""
-        self._cpu_s = max(self._cpu_s, cpu_s)
-
     def end_seen(self) -> None:
         """Kill every process that was there at the last reading and still is."""
         for member in self._members:
@@ -77,5 +73,5 @@ class Meter:
         self._ended_s += sum(used for process, used in self._members.items() if process not in members)
         self._members = members
         living_s = sum(members.values())
-        self.raise_cpu_s(max(living_s + reaped_s, living_s + self._ended_s))
+        self._cpu_s = max(self._cpu_s, living_s + reaped_s, living_s + self._ended_s)
         return Usage(self._cpu_s, rss_bytes)

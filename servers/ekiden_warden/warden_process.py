@@ -81,6 +81,6 @@ class WardenProcess:
         self._reports.close()
 
     def _command(self, data: bytes) -> None:
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError, ValueError):  # ValueError: another thread has closed it already
             while data:
                 data = data[self._commands.write(data) or 0 :]

@@ -36,7 +36,7 @@ class Cell:
     def ask(self, source: str, *arguments: object, **options: Any) -> Any:
         """Run a program that prints one JSON value, and return that."""
         done = self.run(source, *arguments, **options)
-        assert (done.exit_code, done.ended) == (0, "exit"), done.stderr_tail
+        assert (done.exit_code, done.ended, done.stderr_tail) == (0, "exit", "")
         return json.loads(done.stdout)
 
     def start(self, source: str, *arguments: object, **options: Any) -> ConfinedProcess:

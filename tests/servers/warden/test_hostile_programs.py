@@ -207,6 +207,17 @@ print(json.dumps(os.getppid()))
     assert confined.ask(source) == 1
 
 
+@pytest.mark.parametrize("isolation", ["confined", "namespaces"])
+def test_root_cannot_change_settings_under_the_weaker_kind_either(confined: Cell, isolation: Isolation) -> None:
+    source = """
+import json, os
+try: found = os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY)
+except OSError: found = None
+print(json.dumps(found))
+"""
+    assert confined.ask(source, isolations=[isolation]) is None
+
+
 @pytest.mark.parametrize("ending", ["exits", "is killed", "is closed"])
 def test_no_daemon_outlives_its_program(cell: Cell, isolation: Isolation, ending: str) -> None:
     if isolation == "group":
