@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
 from ekiden_lean.elaboration import Elaborated, Prepared, elaborate, prepare
 from ekiden_lean.kernel import check_by_kernel
 from ekiden_lean.submission import Checked, LeanLimits, Submission
-from ekiden_lean.worker import Worker
+from ekiden_lean.worker import Worker, driver_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,14 @@ class ProofChecker:
         self._shared = Worker(toolchain, "elaborate", self.limits)
         self._kernel = Worker(toolchain, "check", self.limits)
         self._spare: Worker | None = None
+
+    @property
+    def identity(self) -> str:
+        """All that findings depend on besides the submissions: the toolchain, the driver, the limits."""
+        toolchain, limits = self.toolchain, self.limits
+        driver = sha256(driver_text(toolchain).encode()).hexdigest()[:12]
+        bounds = f"cpu={limits.cpu_s:g}s wall={limits.wall_factor:g} memory={limits.memory_bytes >> 20}MiB"
+        return f"{toolchain.kind} {toolchain.version} {toolchain.identity} driver={driver} {bounds}"
 
     def __enter__(self) -> Self:
         """Return the checker itself."""

@@ -51,10 +51,21 @@ def nameParts : List String → Name → Name
 /-- Read a plain dotted name, such as a module's. -/
 def nameOf (text : String) : Name := nameParts (text.splitOn ".") Name.anonymous
 
+def isPlainPart : List Char → Bool
+  | [] => true
+  | c :: rest => c != '.' && c != '«' && c != '»' && ' ' < c && isPlainPart rest
+
+/-- Quote what could be taken for another name: a part with a dot in it, or one that reads like a number. -/
+def quoted (part : String) : String :=
+  match part.toList with
+  | [] => "«»"
+  | c :: rest =>
+    if (c < '0' || '9' < c) && isPlainPart (c :: rest) then part else "«" ++ part ++ "»"
+
 def shown : Name → String
   | .anonymous => "[anonymous]"
-  | .str .anonymous s => s
-  | .str p s => shown p ++ "." ++ s
+  | .str .anonymous s => quoted s
+  | .str p s => shown p ++ "." ++ quoted s
   | .num .anonymous n => toString n
   | .num p n => shown p ++ "." ++ toString n
 
