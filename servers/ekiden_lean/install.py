@@ -85,7 +85,7 @@ def install_wasm(
     home = wasm_home(settings)
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with _locked(home, report):
+        with _Lock(home, report):
             return _Installation(settings, home, release, report).run(own_node=own_node, again=again, test=test)
     except OSError as error:
         if error.errno == errno.ENOSPC:
@@ -95,7 +95,7 @@ def install_wasm(
         raise LeanInstallError(f"What was fetched cannot be unpacked: {error}.") from error
 
 
-class _locked:  # noqa: N801  # used as a context manager, like a function
+class _Lock:
     """Holds the folder for one installation at a time."""
 
     def __init__(self, home: Path, report: Report) -> None:

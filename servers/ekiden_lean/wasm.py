@@ -169,12 +169,13 @@ def find_node(
                 f"The setting lean.node is {settings.node!r}, which is Node {major or 'of no known version'}; "
                 f"Lean for WebAssembly needs {NODE_MINIMUM} or newer."
             )
-        return Path(configured).resolve()
+        return Path(configured).absolute()
     installed = installed_node(home, release)
     if installed is not None:
         return installed
+    # not resolved: version managers put one program under many names
     found = shutil.which("node", path=path)
-    return Path(found).resolve() if found is not None and node_major(found) >= NODE_MINIMUM else None
+    return Path(found).absolute() if found is not None and node_major(found) >= NODE_MINIMUM else None
 
 
 def installed_node(home: Path, release: Release) -> Path | None:

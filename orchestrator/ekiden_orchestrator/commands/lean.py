@@ -107,7 +107,8 @@ def check(
         if not as_json:
             _show(file, checks[-1])
     if as_json:
-        typer.echo(json.dumps([_record(file, done) for file, done in zip(files, checks, strict=True)], indent=2))
+        records = [_record(file, done) for file, done in zip(files, checks, strict=True)]
+        typer.echo(json.dumps(records, ensure_ascii=False, indent=2))
     if not all(done.accepted for done in checks):
         raise typer.Exit(1)
 
@@ -153,7 +154,8 @@ def _show(file: Path, done: FileCheck) -> None:
         console.print(f"{file}: not done after {done.seconds:.0f} seconds", style="red", markup=False)
     elif done.complaint:
         console.print(f"{file}: Lean broke down: {done.complaint}", style="red", markup=False)
-    said = "accepted" if done.accepted else "refused"
+    judged = not done.timed_out and not done.complaint
+    said = "accepted" if done.accepted else "refused" if judged else "not checked"
     console.print(f"{file}: {said} in {done.seconds:.1f} seconds", style="dim", markup=False)
 
 
