@@ -30,6 +30,9 @@ MAX_PRODUCTS = 20_000_000
 TEXTS_A_SESSION = 400
 """Certificates that one Coq reads before the next is started: it forgets nothing."""
 
+_TEACHING = CoqLimits()
+"""What the theory may use; it takes a second or two."""
+
 _CLOSED = "Closed under the global context"
 _SHOWN = 300
 _UNDEFINED = re.compile(r"The reference (law|fails|done)\d+ was not found")
@@ -137,10 +140,10 @@ class CoqChecker:
 
     def _teach(self, session: CoqSession, waiting: Sequence[_Ready]) -> None:
         theory = coq_theory(ready.certificate for ready in waiting)
-        reply = session.read(f"Set Silent.\n{theory}")
+        reply = session.read(f"Set Silent.\n{theory}", _TEACHING)
         theorems = theory.count("Print Assumptions")
         if reply.stopped or "Error" in reply.output or reply.output.count(_CLOSED) != theorems:
-            ended = f" ({_STOPPED[reply.stopped].format(cpu_s=self._limits.cpu_s)})" if reply.stopped else ""
+            ended = f" ({_STOPPED[reply.stopped].format(cpu_s=_TEACHING.cpu_s)})" if reply.stopped else ""
             raise JudgeInfrastructureError(
                 f"Coq {self._coq.version} does not take Ekiden's theory{ended}; install 8.16 or newer. "
                 f"It said: {_cut(reply.output)}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
 from ekiden_judge.errors import JudgeInfrastructureError
-from ekiden_warden import ConfinedProcess, WardenError
+from ekiden_warden import ConfinedProcess, Enforced, WardenError
 
 HOW_TO_GET = (
     "install Coq 8.16 or newer, such as the Debian package `coq` (`apt-get install coq`) or opam's, and put its "
@@ -125,11 +125,22 @@ class CoqSession:
             os.set_blocking(self._stdin, False)
             self._owned = stack.pop_all()
 
-    def read(self, text: str) -> Reply:
-        """Give Coq a text of whole sentences, and return all that it said to it."""
+    @property
+    def enforced(self) -> Enforced:
+        """What holds for this Coq, whatever it is told."""
+        return self._process.enforced
+
+    def read(self, text: str, limits: CoqLimits | None = None) -> Reply:
+        """Give Coq a text of whole sentences, and return all that it said to it.
+
+        Args:
+            text: The text.
+            limits: What it may use, in place of the session's limits.
+        """
         mark = f"ekiden: end of text {self._texts}\n"
         self._texts += 1
-        return self._converse(f'{text}\nGoal True. idtac "{mark.strip()}". Abort.\n'.encode(), mark.encode())
+        marked = f'{text}\nGoal True. idtac "{mark.strip()}". Abort.\n'
+        return self._converse(marked.encode(), mark.encode(), limits or self._limits)
 
     def close(self) -> None:
         """End Coq."""
@@ -141,10 +152,10 @@ class CoqSession:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _converse(self, text: bytes, mark: bytes) -> Reply:
+    def _converse(self, text: bytes, mark: bytes, limits: CoqLimits) -> Reply:
         said = bytearray()
         unsent = memoryview(text)
-        watch = _Watch(self._process, self._limits)
+        watch = _Watch(self._process, limits)
         stopped: Stopped | None = None
         while stopped is None:
             readable, writable = _ready(self._process.stdout_fd, self._stdin if unsent else None)

@@ -52,10 +52,10 @@ def table_in_coq(number: int, refutation: Refutation, table: CayleyTable) -> InC
     sentences = [
         f"Definition {operation} (x y : F{order}) : F{order} :=\n  match x with{rows}\n  end.",
         f"Definition law{number} : {universal(law1, f'F{order}', operation)} :=\n"
-        f"  let passed := (eq_refl true <: {test} = true) in\n"
+        f"  let passed :=\n    (eq_refl true <: {test} = true) in\n"
         f"  fun {' '.join(law1.variables)} => equal_places listed{order} {holds}.",
         f"Definition fails{number} : ~ ({universal(law2, f'F{order}', operation)}) :=\n"
-        f"  fun law => different_places place{order} (eq_refl false <: {broken} = false)\n"
+        f"  fun law => different_places place{order}\n    (eq_refl false <: {broken} = false)\n"
         f"    (law {' '.join(values.values())} : {equation(law2, operation, values)}).",
     ]
     return InCoq(sentences, f"@ex_intro Type _ F{order} (ex_intro _ {operation} (conj law{number} fails{number}))")

@@ -16,8 +16,10 @@ _TURNS = {"l": "L", "r": "R"}
 def proof_in_coq(number: int, proof: EquationalProof) -> InCoq:
     """Print a proof."""
     law1, law2 = proof.law1, proof.law2
-    replay = f"proves_all [{_rule(law1)}] lemmas{number} ({_rule(law2)}) steps{number}"
+    replay = f"proves_all [premise{number}] lemmas{number} goal{number} steps{number}"
     sentences = [
+        f"Definition premise{number} : rule := {_rule(law1)}.",
+        f"Definition goal{number} : rule := {_rule(law2)}.",
         f"Definition lemmas{number} : list (rule * list step) :=\n  {_lines(list(map(_lemma, proof.lemmas)))}.",
         f"Definition steps{number} : list step :=\n  {_steps(law2, proof.steps)}.",
         f"Definition done{number} : {replay} = true :=\n  (eq_refl true <: {replay} = true).",
