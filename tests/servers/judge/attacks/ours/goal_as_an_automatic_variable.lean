@@ -2,4 +2,4 @@ import JudgeProblem
 
 set_option autoImplicit true
 
-theorem submission (proof : Gоal) : Gоal := proof
+theorem submission (proof : Gοal) : Gοal := proof

@@ -2,7 +2,7 @@ import Lean
 import JudgeProblem
 open Lean
 
-abbrev Slow : Prop := ∀ a b c d e f g k : Fin 50, a = a ∧ b = b ∧ c = c ∧ d = d ∧ e = e ∧ f = f ∧ g = g ∧ k = k
+abbrev Slow : Prop := ∀ a b c d e f : Fin 60, f = f ∨ a = b ∨ b = c ∨ c = d ∨ d = e
 instance slow : Decidable Slow := inferInstance
 
 set_option debug.skipKernelTC true in

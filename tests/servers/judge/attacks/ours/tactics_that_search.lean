@@ -2,7 +2,9 @@ import JudgeProblem
 
 theorem submission : Goal := by
   intro G _ h x y z
-  first
-    | exact?
-    | by?
-    | apply?
+  have key : ∀ a b : G, a = b := by
+    first
+      | exact?
+      | by?
+      | apply?
+  exact key _ _

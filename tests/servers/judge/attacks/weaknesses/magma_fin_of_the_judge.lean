@@ -1,4 +1,4 @@
 import JudgeProblem
 
 theorem submission : Goal :=
-  ⟨Fin 2, magmaFin 2 [[0, 0], [1, 1]], by decide⟩
+  ⟨Fin 2, magmaFin 2 [0, 0, 1, 1], by decide⟩
