@@ -30,7 +30,7 @@ def test_the_version_is_said() -> None:
 def test_help_names_every_command() -> None:
     done = ekiden("--help")
     assert done.returncode == 0
-    for command in ("serve", "call", "tools", "client-config", "doctor", "cayley", "marathon"):
+    for command in ("serve", "call", "tools", "client-config", "doctor", "cayley", "marathon", "judge", "certificate"):
         assert f"│ {command} " in done.stdout
 
 
