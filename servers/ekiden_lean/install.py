@@ -185,7 +185,7 @@ class _Installation:
         kept = self._fetched / f"{package.name}-{package.version}"
         if kept.is_file() and file_sha256(kept) in package.sha256:
             return kept
-        self._report(Step(f"fetching {package}, about {package.size / 1e6:.0f} MB, through {through}"))
+        self._report(Step(f"fetching {package} ({package.size / 1e6:.0f} MB) through {through}"))
         self._fetched.mkdir(exist_ok=True)
         fetch(package, self._new_folder()).replace(kept)
         return kept

