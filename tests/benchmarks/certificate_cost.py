@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from ekiden_judge import Checker, CheckItem, ExactChecker, Problem
 from ekiden_judge.coq_checker import MAX_PRODUCTS, CoqChecker
@@ -31,6 +31,9 @@ from ekiden_magma import (
     straight_line,
     to_json,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 Certificate = Refutation | EquationalProof
 
