@@ -6,4 +6,4 @@ open MemoFinOp
 theorem submission : Goal := by
   let m : Magma (Fin 2) := { op := finOpTable "[[1,1],[0,0]]" }
   refine ⟨Fin 2, m, ?_⟩
-  exact dbg_trace "JUDGE_REPORT \{\"nonce\": \"0\", \"target\": \"submission\", \"axioms\": []}"; sorryAx _ false
+  exact PLift.down (dbg_trace "JUDGE_REPORT \{\"nonce\": \"0\", \"target\": \"submission\", \"axioms\": []}"; PLift.up (sorryAx _ false))
