@@ -15,25 +15,44 @@ class Magma.{u} (G : Type u) where
 
 infix:65 " ◇ " => Magma.op
 
+/-- Entry `k` of a list, 0 behind its end. -/
+def Magma.entry : List Nat → Nat → Nat
+  | [], _ => 0
+  | first :: _, 0 => first
+  | _ :: rest, Nat.succ k => Magma.entry rest k
+
 /-- The magma on `Fin n` whose product `i ◇ j` is entry `i * n + j` of a list, modulo `n`; missing entries are 0. -/
-@[reducible] noncomputable def magmaFin (n : Nat) (entries : List Nat) : Magma (Fin n) where
-  op i j := ⟨(entries.getD (i.val * n + j.val) 0) % n, Nat.mod_lt _ (Nat.lt_of_le_of_lt (Nat.zero_le _) i.isLt)⟩
+@[reducible] def magmaFin (n : Nat) (entries : List Nat) : Magma (Fin n) where
+  op i j := ⟨Nat.mod (Magma.entry entries (Nat.add (Nat.mul i.val n) j.val)) n,
+    Nat.mod_lt _ (Nat.lt_of_le_of_lt (Nat.zero_le _) i.isLt)⟩
 """
 
+# Lean evaluates texts slowly, and by lemmas that need not be free of axioms. So a table that is written out is read
+# while the answer is elaborated, and becomes one number, of which Lean takes digits with ease.
 _TABLES = """\
 namespace MemoFinOp
 
-/-- The decimal digits of a text, one by one, whatever stands between them. -/
-noncomputable def digits : List Char → List Nat
-  | [] => []
+/-- The number whose decimal digits, lowest first, are those of a text, whatever stands between them. -/
+def number : List Char → Nat
+  | [] => 0
   | c :: rest =>
     match Nat.ble 48 c.toNat, Nat.ble c.toNat 57 with
-    | true, true => (c.toNat - 48) :: digits rest
-    | _, _ => digits rest
+    | true, true => Nat.add (Nat.sub c.toNat 48) (Nat.mul 10 (number rest))
+    | _, _ => number rest
+
+/-- The operation on `Fin n` whose value at `i` and `j` is digit `i * n + j` of a number, lowest first, modulo `n`. -/
+def ofNumber {n : Nat} (digits : Nat) : Fin n → Fin n → Fin n := fun i j =>
+  ⟨Nat.mod (Nat.mod (Nat.div digits (Nat.pow 10 (Nat.add (Nat.mul i.val n) j.val))) 10) n,
+    Nat.mod_lt _ (Nat.lt_of_le_of_lt (Nat.zero_le _) i.isLt)⟩
 
 /-- The operation on `Fin n` whose value at `i` and `j` is digit `i * n + j` of a text, modulo `n`. -/
-noncomputable def finOpTable {n : Nat} (table : String) : Fin n → Fin n → Fin n := fun i j =>
-  ⟨((digits table.toList).getD (i.val * n + j.val) 0) % n, Nat.mod_lt _ (Nat.lt_of_le_of_lt (Nat.zero_le _) i.isLt)⟩
+def finOpTable {n : Nat} (table : String) : Fin n → Fin n → Fin n := ofNumber (number table.toList)
+
+macro_rules
+  | `(finOpTable $table:str) =>
+    `(MemoFinOp.ofNumber $(Lean.Syntax.mkNumLit (Nat.repr (number table.getString.toList))))
+  | `(MemoFinOp.finOpTable $table:str) =>
+    `(MemoFinOp.ofNumber $(Lean.Syntax.mkNumLit (Nat.repr (number table.getString.toList))))
 
 end MemoFinOp
 """
