@@ -41,7 +41,7 @@ class ProofChecker:
     def identity(self) -> str:
         """All that findings depend on besides the submissions: the toolchain, the driver, the limits."""
         toolchain, limits = self.toolchain, self.limits
-        driver = sha256(driver_text(toolchain).encode()).hexdigest()[:12]
+        driver = sha256(driver_text(toolchain.kind).encode()).hexdigest()[:12]
         bounds = f"cpu={limits.cpu_s:g}s wall={limits.wall_factor:g} memory={limits.memory_bytes >> 20}MiB"
         return f"{toolchain.kind} {toolchain.version} {toolchain.identity} driver={driver} {bounds}"
 

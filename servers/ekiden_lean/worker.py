@@ -1,10 +1,11 @@
-"""One Lean process that works through jobs in a folder; see `driver/driver.lean` for its side."""
+"""One Lean process that works through jobs in a folder; see `driver/` for its side."""
 
 import os
 import select
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Literal, Self
 
 from ekiden_lean.errors import LeanError
 from ekiden_lean.submission import LeanLimits, TrustedModule
-from ekiden_lean.toolchain import Toolchain
+from ekiden_lean.toolchain import Toolchain, ToolchainKind
 from ekiden_warden import ConfinedProcess
 
 Mode = Literal["elaborate", "check"]
@@ -20,7 +21,8 @@ Ending = Literal["done", "failed", "timeout", "memory", "crashed", "flood"]
 
 _POLL_S = 0.05
 _OUTPUT_BYTES = 32 << 20
-_HEADER = "import Lean.Elab.Frontend\n"
+_HEADER = "import Lean.Elab.Frontend"
+_DRIVER = ("text", "export", "replay", "main")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Worker:
             return
         self._folder = tempfile.TemporaryDirectory(prefix="ekiden-lean-", ignore_cleanup_errors=True)
         driver = self.folder / "driver.lean"
-        driver.write_text(driver_text(self._toolchain), encoding="utf-8")
+        driver.write_text(driver_text(self._toolchain.kind), encoding="utf-8")
         writes = (self.folder,) if self._mode == "elaborate" else ()
         self._process = ConfinedProcess(
             self._toolchain.command(driver, (self._mode, str(self.folder)), reads=(self.folder,), writes=writes),
@@ -235,11 +237,14 @@ class Worker:
         return line.decode("utf-8", "replace")
 
 
-def driver_text(toolchain: Toolchain) -> str:
-    """Return the driver as this toolchain takes it."""
+@lru_cache
+def driver_text(kind: ToolchainKind) -> str:
+    """Return the driver as a toolchain of this kind takes it."""
     # In the WebAssembly build every file is a module, whose declarations are private unless it says otherwise.
-    opening = "public section\n" if toolchain.kind == "wasm" else ""
-    return _HEADER + opening + (files("ekiden_lean") / "driver" / "driver.lean").read_text(encoding="utf-8")
+    opening = "public section" if kind == "wasm" else ""
+    folder = files("ekiden_lean") / "driver"
+    parts = [(folder / f"{part}.lean").read_text(encoding="utf-8") for part in _DRIVER]
+    return "\n".join([_HEADER, opening, *parts])
 
 
 def _crash(process: ConfinedProcess) -> str:
