@@ -1,25 +1,28 @@
 """Certificates as Lean 4 answer files in the judge's standard shape.
 
 The judge's module `JudgeProblem` defines the class `Magma` with the operator `◇`, both laws, and `Goal`. An answer is
-one file that defines `submission : Goal`. It is a `def` with a tactic block: Lean then keeps the whole proof in a
-constant `submission._proof_1`, which every declaration policy lets pass. Apart from that the texts use no constant
-that the default policy refuses (so `Nat.add` for `+`), no helper, and, except for models that need linear arithmetic,
-no axiom.
+one file that defines `submission : Goal`. The tracks' policy looks at the constants that `submission` names itself, so
+what it would refuse there (such as `+` in place of `Nat.add`) stands in helpers whose names begin with `submission.`.
+Except for models that need linear arithmetic, no text needs an axiom.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ekiden_magma.certificate import Certificate, EquationalProof, to_json
+from ekiden_magma.certificate import Certificate, EquationalProof, Refutation, to_json
+from ekiden_magma.errors import MagmaError
 from ekiden_magma.lean_natural import natural_proof
 from ekiden_magma.lean_proof import equational_proof
+from ekiden_magma.lean_table import table_answer
 from ekiden_magma.natural import ResidueModel
 
 if TYPE_CHECKING:
     from ekiden_magma.table import CayleyTable
 
 MAX_DIGIT_ORDER = 10
+FEW_INSTANCES = 50
+"""Instances of either law up to which the standard shape is the cheaper one."""
 
 _FINITE = """\
 import JudgeProblem
@@ -31,15 +34,6 @@ def submission : Goal := by
   let m : Magma (Fin {order}) := {{ op := finOpTable "{table}" }}
   refine ⟨Fin {order}, m, ?_⟩
   decideFin!
-"""
-
-_NUMBER = """\
-import JudgeProblem
-
-def submission : Goal := by
-  refine ⟨Fin {order}, ⟨fun i j => ⟨Nat.mod (Nat.div {code}
-    (Nat.pow {order} (Nat.add (Nat.mul {order} i.val) j.val))) {order}, Nat.mod_lt _ (Nat.succ_pos _)⟩⟩, ?_⟩
-  decide +kernel
 """
 
 
@@ -56,20 +50,24 @@ def lean_answer(certificate: Certificate) -> str:
     if isinstance(certificate.model, ResidueModel):
         comment = f"-- {to_json(certificate)}"
         body = natural_proof(certificate, certificate.model)
-        return f"import JudgeProblem\n\n{comment}\ndef submission : Goal := by\n{body}"
-    return finite_answer(certificate.model)
+        proof = f"theorem submission.proof : Goal := by\n{body}\ntheorem submission : Goal := submission.proof\n"
+        return f"import JudgeProblem\n\n{comment}\n{proof}"
+    return _by_table(certificate, certificate.model)
+
+
+def _by_table(refutation: Refutation, table: CayleyTable) -> str:
+    variables = max(len(refutation.law1.variables), len(refutation.law2.variables))
+    if table.order <= MAX_DIGIT_ORDER and table.order**variables <= FEW_INSTANCES:
+        return finite_answer(table)
+    return table_answer(refutation, table)
 
 
 def finite_answer(table: CayleyTable) -> str:
-    """Print a Cayley table as an answer to any question that it refutes.
+    """Print a Cayley table in the judge's standard shape, as an answer to any question that it refutes.
 
-    Digits cannot express a table of order above 10: its cells are printed as the digits of one number in base n.
+    Raises:
+        MagmaError: The order is above 10: single digits cannot express the table.
     """
-    order = table.order
-    if order <= MAX_DIGIT_ORDER:
-        return _FINITE.format(order=order, table=table.to_json())
-    code = 0
-    for row in reversed(table.rows):
-        for value in reversed(row):
-            code = code * order + value
-    return _NUMBER.format(order=order, code=hex(code))
+    if table.order > MAX_DIGIT_ORDER:
+        raise MagmaError(f"Single digits express tables up to order {MAX_DIGIT_ORDER}; this one has {table.order}.")
+    return _FINITE.format(order=table.order, table=table.to_json())

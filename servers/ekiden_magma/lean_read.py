@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Literal, cast
 from ekiden_magma.certificate import Certificate, EquationalProof, Refutation, from_json
 from ekiden_magma.check import check
 from ekiden_magma.errors import CertificateError, MagmaError
-from ekiden_magma.lean import finite_answer, lean_answer
+from ekiden_magma.lean import lean_answer
 from ekiden_magma.lean_cursor import Cursor
 from ekiden_magma.lean_read_proof import ProofReader
+from ekiden_magma.lean_table import read_table_answer
 from ekiden_magma.lean_tokens import Undecided, tokens
 from ekiden_magma.natural import ResidueModel
 from ekiden_magma.program import straight_line
@@ -38,7 +39,6 @@ MAX_TRIALS = 5_000
 _TABLE_MODULE = "JudgeFinOp.MemoFinOp"
 _IMPORTS = {"JudgeProblem", "JudgeDecide.DecideBang", _TABLE_MODULE}
 _MODEL = re.compile(r"import JudgeProblem\n\n-- (\{.*\})\n")
-_NUMBER = re.compile(r"refine ⟨Fin ([1-9][0-9]{1,2}), .*\(Nat\.div 0x([0-9a-f]+)\n")
 
 
 def read_answer(code: str, law1: Law, law2: Law, verdict: Literal["true", "false"]) -> Certificate | None:
@@ -68,7 +68,9 @@ def _read_refutation(code: str, law1: Law, law2: Law) -> Refutation | None:
     if match := _MODEL.match(code):
         return _printed_model(code, match[1], law1, law2)
     try:
-        table = _printed_number(code) or _standard_table(code)
+        if refutation := read_table_answer(code, law1, law2):
+            return refutation
+        table = _standard_table(code)
     except (MagmaError, Undecided):
         return None
     assignment = _breaking(table, law2)
@@ -85,21 +87,6 @@ def _printed_model(code: str, text: str, law1: Law, law2: Law) -> Refutation | N
     except MagmaError:
         pass
     return None
-
-
-def _printed_number(code: str) -> CayleyTable | None:
-    """Read a table that is coded as one number, if the text is exactly what is printed for it."""
-    match = _NUMBER.search(code)
-    if match is None or (order := int(match[1])) > MAX_READ_ORDER:
-        return None
-    if len(match[2]) * 4 > order * order * order.bit_length() + 4:
-        return None
-    number, cells = int(match[2], 16), list[int]()
-    for _ in range(order * order):
-        number, value = divmod(number, order)
-        cells.append(value)
-    table = CayleyTable.from_flat(cells)
-    return table if finite_answer(table) == code else None
 
 
 def _breaking(table: CayleyTable, law: Law) -> Assignment | None:

@@ -207,8 +207,10 @@ def test_a_table_of_order_65_and_six_variables_does_not_hold_up_the_judge(law1: 
     order = 65
     constant = CayleyTable(((0,) * order,) * order)
     digits = FALSE_TABLE.replace("Fin 2", f"Fin {order}").replace("[[0,0],[1,1]]", constant.to_json())
-    for code in (finite_answer(constant), digits):
-        verdict = judged(question(law1, law2), "false", code)
+    asked = question(law1, law2)
+    numbers = lean_answer(Refutation(asked.law1, asked.law2, constant, dict.fromkeys(asked.law2.variables, 0)))
+    for code in (numbers, digits):
+        verdict = judged(asked, "false", code)
         assert (verdict.status, verdict.error_code) == ("undecided", "NEEDS_LEAN")
 
 

@@ -36,11 +36,13 @@ LEFT_ZERO = finite_answer(CayleyTable(((0, 0), (1, 1))))
 SUCCESSOR = problem("x ◇ y = x ◇ z", "x ◇ y = x")
 MODEL = lean_answer(Refutation(SUCCESSOR.law1, SUCCESSOR.law2, named_models()["left-successor"], {"x": 0, "y": 0}))
 HEAD = "import JudgeProblem\n"
+COMMUTES = ("x ◇ y = y ◇ x", "x = x ◇ x")
 
 
 def ring(order: int) -> str:
     """Print x ◇ y = x + y + 1 mod n, which commutes and is not idempotent."""
-    return finite_answer(CayleyTable(tuple(tuple((i + j + 1) % order for j in range(order)) for i in range(order))))
+    table = CayleyTable(tuple(tuple((i + j + 1) % order for j in range(order)) for i in range(order)))
+    return lean_answer(Refutation(problem(*COMMUTES).law1, problem(*COMMUTES).law2, table, {"x": 0}))
 
 
 def proved_by(tactic: str) -> str:
@@ -56,12 +58,11 @@ class Case(NamedTuple):
     says: str = ""
 
 
-COMMUTES = ("x ◇ y = y ◇ x", "x = x ◇ x")
 CASES = {
     "a proof": Case(PROOF, "ACCEPTED", policy=STRICT, says="no axiom"),
     "a table of digits": Case(LEFT_ZERO, "ACCEPTED", FALSE, "false", STRICT, "no axiom"),
-    "a table of digits, order 10": Case(ring(10), "ACCEPTED", COMMUTES, "false", STRICT, "no axiom"),
-    "a table as a number": Case(ring(11), "ACCEPTED", COMMUTES, "false", STRICT, "no axiom"),
+    "a table of order 10": Case(ring(10), "ACCEPTED", COMMUTES, "false", STRICT, "no axiom"),
+    "a table of order 11": Case(ring(11), "ACCEPTED", COMMUTES, "false", STRICT, "no axiom"),
     "an infinite model": Case(MODEL, "ACCEPTED", ("x ◇ y = x ◇ z", "x ◇ y = x"), "false", STRICT, "no axiom"),
     "a table as a list": Case(
         f"{HEAD}import JudgeMagma.Magma\n\ndef submission.table : Magma (Fin 2) := magmaFin 2 [0, 0, 1, 1]\n\n"

@@ -40,17 +40,52 @@ def submission : Goal := by
 """)
 
 
-def test_a_table_above_order_10_is_printed_as_one_number():
+def test_a_table_with_many_instances_is_printed_as_one_number_with_a_loop_over_numbers():
     order = 11
     table = CayleyTable(tuple(tuple((2 * i + j) % order for j in range(order)) for i in range(order)))
-    assert finite_answer(table) == snapshot("""\
+    law1 = parse_law("x ◇ (y ◇ x) = (x ◇ y) ◇ (x ◇ x)")
+    assert lean_answer(Refutation(law1, LEFT_ZERO, table, {"x": 1, "y": 4})) == snapshot("""\
 import JudgeProblem
 
-def submission : Goal := by
-  refine ⟨Fin 11, ⟨fun i j => ⟨Nat.mod (Nat.div 0x4c2b83204e0c39c1636c1f59fdcfd85feaf3dff19b04508f412b8622a70a7ce0db50feb61381af05ee13bae988dcf63ca6be48b29
-    (Nat.pow 11 (Nat.add (Nat.mul 11 i.val) j.val))) 11, Nat.mod_lt _ (Nat.succ_pos _)⟩⟩, ?_⟩
-  decide +kernel
+def submission.op (i j : Nat) : Nat :=
+  Nat.mod (Nat.div 0x4c2b83204e0c39c1636c1f59fdcfd85feaf3dff19b04508f412b8622a70a7ce0db50feb61381af05ee13bae988dcf63ca6be48b29
+    (Nat.pow 11 (Nat.add (Nat.mul 11 i) j))) 11
+
+def submission.magma : Magma (Fin 11) :=
+  ⟨fun i j => ⟨submission.op i.val j.val, Nat.mod_lt _ (Nat.succ_pos _)⟩⟩
+
+def submission.all (p : Nat → Bool) : Nat → Bool
+  | 0 => true
+  | Nat.succ n => and (p n) (submission.all p n)
+
+theorem submission.all_sound (p : Nat → Bool) (n : Nat) :
+    submission.all p n = true → ∀ k, Nat.lt k n → p k = true := by
+  induction n with
+  | zero => exact fun _ k hk => absurd hk (Nat.not_lt_zero k)
+  | succ n ih =>
+    intro h k hk
+    cases hp : p n with
+    | false => exact nomatch (congrArg (fun b => and b (submission.all p n)) hp).symm.trans h
+    | true =>
+      have h' : submission.all p n = true := (congrArg (fun b => and b (submission.all p n)) hp).symm.trans h
+      cases Nat.eq_or_lt_of_le (Nat.le_of_lt_succ hk) with
+      | inl e => exact e ▸ hp
+      | inr l => exact ih h' k l
+
+theorem submission.law : @EquationLHS (Fin 11) submission.magma := by
+  have checked : submission.all (fun x => submission.all (fun y => Nat.beq (submission.op x (submission.op y x)) (submission.op (submission.op x y) (submission.op x x))) 11) 11 = true := by
+    decide +kernel
+  intro x y
+  exact Fin.eq_of_val_eq (Nat.eq_of_beq_eq_true (submission.all_sound _ 11 (submission.all_sound _ 11 (checked) x.val x.isLt) y.val y.isLt))
+
+theorem submission : Goal :=
+  ⟨Fin 11, submission.magma, submission.law, fun h => absurd (h ⟨1, Nat.le_of_ble_eq_true rfl⟩ ⟨4, Nat.le_of_ble_eq_true rfl⟩) (by decide)⟩
 """)
+
+
+def test_the_standard_shape_is_refused_to_a_table_that_digits_cannot_express():
+    with pytest.raises(MagmaError, match="up to order 10; this one has 11"):
+        finite_answer(CayleyTable(((0,) * 11,) * 11))
 
 
 def test_a_model_that_moves_one_argument_is_printed_as_cases_that_compute():
@@ -60,7 +95,7 @@ def test_a_model_that_moves_one_argument_is_printed_as_cases_that_compute():
 import JudgeProblem
 
 -- {"certificate":"refutation","version":1,"law1":"x ◇ (y ◇ x) = x ◇ (y ◇ x)","law2":"x ◇ y = x","model":{"modulus":2,"rules":[[0,1,3],[0,1,3],[0,1,-3],[0,0,2]]},"assignment":{"x":1,"y":4}}
-def submission : Goal := by
+theorem submission.proof : Goal := by
   refine ⟨Sum Nat Nat, ⟨fun
     | .inl _, .inl l => .inr (Nat.add l 1)
     | .inl _, .inr l => .inl (Nat.add l 2)
@@ -74,6 +109,8 @@ def submission : Goal := by
       | .inr _, .inl _ => rfl
       | .inr _, .inr _ => rfl
   · exact fun h => absurd (h (.inr 0) (.inl 2)) (by decide)
+
+theorem submission : Goal := submission.proof
 """)
 
 
@@ -84,7 +121,7 @@ def test_any_other_model_is_printed_with_its_arithmetic():
 import JudgeProblem
 
 -- {"certificate":"refutation","version":1,"law1":"x ◇ y = y ◇ x","law2":"(x ◇ y) ◇ y = x ◇ (y ◇ y)","model":{"modulus":2,"rules":[[1,1,0],[1,1,0],[1,1,0],[1,1,-2]]},"assignment":{"x":1,"y":1}}
-def submission : Goal := by
+theorem submission.proof : Goal := by
   obtain ⟨op, def_op⟩ : ∃ op : Nat → Nat → Nat, ∀ x y, op x y = if x % 2 = 0 ∧ y % 2 = 0 then 1 * x + 1 * y + 0 else if x % 2 = 0 ∧ y % 2 = 1 then 1 * x + 1 * y + 0 else if x % 2 = 1 ∧ y % 2 = 0 then 1 * x + 1 * y + 0 else 1 * x + 1 * y - 2 := ⟨_, fun _ _ => rfl⟩
   have hop : ∀ x y, (x % 2 = 0 ∧ y % 2 = 0 ∧ op x y = 1 * x + 1 * y + 0) ∨ (x % 2 = 0 ∧ y % 2 = 1 ∧ op x y = 1 * x + 1 * y + 0) ∨ (x % 2 = 1 ∧ y % 2 = 0 ∧ op x y = 1 * x + 1 * y + 0) ∨ (x % 2 = 1 ∧ y % 2 = 1 ∧ op x y = 1 * x + 1 * y - 2) := by
     intro x y
@@ -103,6 +140,8 @@ def submission : Goal := by
     have q1 : op (op 1 1) 1 = 1 := by rw [q0]; exact def_op 0 1
     have q2 : op 1 (op 1 1) = 1 := by rw [q0]; exact def_op 1 0
     omega
+
+theorem submission : Goal := submission.proof
 """)
 
 
