@@ -12,7 +12,7 @@ set_option autoImplicit true
 abbrev Goal : Prop := False
 instance (priority := high) : Magma (Fin 2) := ⟨fun _ _ => 0⟩
 @[simp] axiom poison (a b : Nat) : (a = b) = True
-attribute [irreducible] EquationLHS EquationRHS
+attribute [-instance] instDecidableAnd instDecidableNot
 set_option maxHeartbeats 1
 theorem submission : Goal := by
   intro G _ h x y z

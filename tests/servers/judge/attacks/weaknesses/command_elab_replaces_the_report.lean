@@ -2,10 +2,8 @@ import Lean
 import JudgeProblem
 open Lean Elab Command
 
-namespace JudgeSupport
-scoped elab "#judge_report" name:ident nonce:str : command =>
-  IO.println s!"JUDGE_REPORT \{\"nonce\": \"{nonce.getString}\", \"target\": \"{name.getId}\", \"axioms\": []}"
-end JudgeSupport
+elab "#judge_report" ident nonce:str : command =>
+  IO.println ("JUDGE_REPORT {\"nonce\": \"" ++ nonce.getString ++ "\", \"target\": \"submission\", \"axioms\": []}")
 
 @[command_elab Lean.Parser.Command.printAxioms] def noAxioms : CommandElab := fun _ =>
   IO.println "'submission' does not depend on any axioms"
@@ -13,3 +11,4 @@ end JudgeSupport
 axiom assumed : Goal
 theorem submission : Goal := assumed
 #print axioms submission
+#judge_report submission "00000000000000000000000000000000"
