@@ -98,7 +98,7 @@ def problem_module(problem: Problem, claim: Claim) -> TrustedModule:
 
 def judge_modules(problem: Problem, claim: Claim) -> tuple[TrustedModule, ...]:
     """Return all modules of the judge that an answer to a problem may import."""
-    return MAGMA, problem_module(problem, claim), TABLES, DECIDE
+    return MAGMA, TABLES, DECIDE, problem_module(problem, claim)
 
 
 def _statement(law: Law) -> str:

@@ -64,7 +64,7 @@ def prepare(submission: Submission, toolchain: Toolchain) -> Prepared | Checked:
         header = read_header(submission.code)
     except HeaderError as error:
         return Checked(submission.key, "refused", str(error))
-    known = {module.name: module for module in submission.modules}
+    known = {module.name for module in submission.modules}
     library: list[str] = ["Init"]
     own: list[str] = []
     for name in header.imports:
@@ -77,25 +77,22 @@ def prepare(submission: Submission, toolchain: Toolchain) -> Prepared | Checked:
         else:
             return Checked(submission.key, "refused", f"There is no module {name!r} to import.")
     imports = tuple(dict.fromkeys(library))
-    job = Job(imports, _chain(own, known), header.body, submission.target, submission.goal, token_hex(16))
-    goal_modules = _chain([*own, submission.goal_module], known)
+    job = Job(imports, _chain(own, submission.modules), header.body, submission.target, submission.goal, token_hex(16))
+    goal_modules = _chain([*own, submission.goal_module], submission.modules)
     plain = is_plain(submission.code) and imports == ("Init",)
     return Prepared(submission, job, goal_modules, plain=plain, compiles=toolchain.kind == "native")
 
 
-def _chain(names: list[str], known: dict[str, TrustedModule]) -> tuple[TrustedModule, ...]:
-    """Return modules with all that they import, each after those it needs."""
-    found: dict[str, TrustedModule] = {}
+def _chain(names: list[str], modules: tuple[TrustedModule, ...]) -> tuple[TrustedModule, ...]:
+    """Return modules with all that they import, in the order in which they are given: each after those it needs.
 
-    def visit(name: str) -> None:
-        if name not in found:
-            for needed in known[name].imports:
-                visit(needed)
-            found[name] = known[name]
-
-    for name in names:
-        visit(name)
-    return tuple(found.values())
+    One order for all submissions lets them share what the first modules of a chain have made.
+    """
+    needed: set[str] = set()
+    for module in reversed(modules):
+        if module.name in names or module.name in needed:
+            needed |= {module.name, *module.imports}
+    return tuple(module for module in modules if module.name in needed)
 
 
 def elaborate(prepared: Prepared, worker: Worker, *, export_bytes: int) -> Elaborated | Checked:

@@ -30,7 +30,8 @@ class Submission:
     Attributes:
         key: The caller's name for it.
         code: The whole file, with its header.
-        modules: The trusted modules that it may import.
+        modules: The trusted modules that it may import, each after those it needs; what many submissions have in common
+            comes first, so that it is made once.
         target: The constant it must define.
         goal: The proposition that is to be the constant's type, a constant of `goal_module`.
         goal_module: The trusted module that states the goal.

@@ -136,11 +136,13 @@ class Worker:
         Raises:
             LeanError: The process does not start, or cannot prepare what the job imports.
         """
-        self.start()
-        number = self._jobs
-        self._jobs += 1
-        self._post(number, job)
-        self._await_begin(number)
+        had_others = self._process is not None and self._jobs > 0
+        try:
+            number = self._begin(job)
+        except LeanError:
+            if not had_others or self._process is not None:
+                raise
+            number = self._begin(job)  # what ended it may have been left by the jobs before
         finished = self._await_end(number)
         if finished.ending not in ("done", "failed"):
             self.close()
@@ -149,6 +151,14 @@ class Worker:
     def result_file(self) -> Path:
         """Return where the last job's result lies, in mode `elaborate`."""
         return self.folder / f"{self._jobs - 1}.out"
+
+    def _begin(self, job: Job) -> int:
+        self.start()
+        number = self._jobs
+        self._jobs += 1
+        self._post(number, job)
+        self._await_begin(number)
+        return number
 
     def _post(self, number: int, job: Job) -> None:
         lines = [f"import {module}" for module in job.imports]
