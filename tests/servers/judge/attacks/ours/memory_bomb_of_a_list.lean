@@ -1,10 +1,10 @@
 import Lean
 import JudgeProblem
 
-partial def hoard (kept : List String) (n : Nat) : IO Unit :=
-  hoard ("".pushn (Char.ofNat (97 + n % 26)) 10000000 :: kept) (n + 1)
+partial def hoard (kept : List String) (text : String) : IO Unit :=
+  hoard (text :: kept) (text ++ text)
 
-run_cmd hoard [] 0
+run_cmd hoard [] "x"
 
 theorem submission : Goal := by
   intro G _ h x y z

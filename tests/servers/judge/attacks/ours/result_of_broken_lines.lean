@@ -6,11 +6,13 @@ def say (text : String) : IO Unit := do
   out.putStrLn text
   out.flush
 
-def huge : String := "".pushn '9' 6000
+def line : Nat → String → String
+  | 0, text => text
+  | n + 1, text => line n (text ++ text)
 
 def lines : String :=
-  "message error " ++ huge ++ " 1 " ++ huge ++ " 1 x\ty\nmessage\nmessage fatal 1 1 1 1 x\t\\\nmessage error ² ٣ - - x\ty\n" ++
-  "found\nn s 999999 a\nu m -1\ne b " ++ huge ++ "\ne c\nd thm 0 0\nfound\nend"
+  "message error " ++ line 13 "9" ++ " 1 1 1 x\ty\nmessage\nmessage fatal 1 1 1 1 x\t\\\nmessage error ² ٣ - - x\ty\n" ++
+  "found\nn s 999999 a\nu m -1\ne b " ++ line 13 "9" ++ "\ne c\nd thm 0 0\nfound\nend"
 
 run_cmd IO.FS.writeFile "0.out" lines
 run_cmd say "\ndone 0"
