@@ -11,12 +11,16 @@ which is its start-up.
 from __future__ import annotations
 
 import argparse
+import atexit
 import statistics
 import time
 from typing import TYPE_CHECKING
 
+from ekiden_config import load_settings
 from ekiden_judge import Checker, CheckItem, ExactChecker, Problem
 from ekiden_judge.coq_checker import MAX_PRODUCTS, CoqChecker
+from ekiden_judge.lean_checker import LeanChecker
+from ekiden_lean import ProofChecker, find_toolchain
 from ekiden_magma import (
     AffineRule,
     CayleyTable,
@@ -37,7 +41,17 @@ if TYPE_CHECKING:
 
 Certificate = Refutation | EquationalProof
 
-CHECKERS: dict[str, Callable[[], Checker]] = {"exact": ExactChecker, "coq": CoqChecker}
+MAX_LEAN_INSTANCES = 5_000
+
+
+def lean() -> Checker:
+    toolchain = find_toolchain(load_settings().lean)
+    prover = ProofChecker(toolchain)
+    atexit.register(prover.close)
+    return LeanChecker(prover, toolchain=prover.identity)
+
+
+CHECKERS: dict[str, Callable[[], Checker]] = {"exact": ExactChecker, "coq": CoqChecker, "lean": lean}
 ORDERS = (2, 3, 4, 6, 8, 12, 16, 32)
 LAWS = tuple(
     map(
@@ -70,7 +84,7 @@ def report(name: str, checker: Checker, copies: int) -> None:
     costs(checker, [table(2, LAWS[0])], 1)
     print(f"\n{name}: {time.perf_counter() - began:.2f} s for a batch of one\n")
 
-    grid = {(order, law): table(order, law) for order in ORDERS for law in LAWS if fits(order, law)}
+    grid = {(order, law): table(order, law) for order in ORDERS for law in LAWS if fits(name, order, law)}
     cell = dict(zip(grid, costs(checker, list(grid.values()), copies), strict=True))
     print("order | " + " | ".join(f"{len(law.variables)} variables" for law in LAWS) + "   (ms a table)")
     for order in ORDERS:
@@ -101,8 +115,11 @@ def item(certificate: Certificate) -> CheckItem:
     return CheckItem(problem, "true" if isinstance(certificate, EquationalProof) else "false", to_json(certificate))
 
 
-def fits(order: int, law: Law) -> bool:
-    return order ** len(law.variables) * len(straight_line(law).steps) <= min(MAX_PRODUCTS, 5_000_000)
+def fits(name: str, order: int, law: Law) -> bool:
+    instances = order ** len(law.variables)
+    if name == "lean":
+        return instances <= MAX_LEAN_INSTANCES
+    return instances * len(straight_line(law).steps) <= min(MAX_PRODUCTS, 5_000_000)
 
 
 def table(order: int, law: Law) -> Refutation:
