@@ -92,6 +92,7 @@ class ProofChecker:
         shared_before = self._shared.is_running and self._shared.jobs > 0
         found = elaborate(prepared, self._shared, export_bytes=self.limits.export_bytes)
         if shared_before and isinstance(found, Checked) and found.outcome in ("crashed", "memory"):
+            self._shared.close()
             found = elaborate(prepared, self._shared, export_bytes=self.limits.export_bytes)
         return found
 
@@ -102,6 +103,7 @@ class ProofChecker:
         shared_before = self._kernel.is_running and self._kernel.jobs > 0
         found = check_by_kernel(prepared, elaborated, self._kernel, self.toolchain)
         if shared_before and found.outcome in ("crashed", "memory"):
+            self._kernel.close()
             found = check_by_kernel(prepared, elaborated, self._kernel, self.toolchain)
         return found
 

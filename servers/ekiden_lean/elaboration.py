@@ -107,7 +107,7 @@ def elaborate(prepared: Prepared, worker: Worker, *, export_bytes: int) -> Elabo
         case "done":
             return _read_result(prepared, finished, worker.result_file(), export_bytes)
         case "failed":
-            return Checked(key, "refused", f"Lean gave up: {finished.detail}", seconds=finished.seconds)
+            return Checked(key, "crashed", f"Lean gave up: {finished.detail}", seconds=finished.seconds)
         case _:
             return ended_badly(key, finished, "Lean's elaboration of it")
 

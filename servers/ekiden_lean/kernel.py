@@ -31,7 +31,7 @@ def check_by_kernel(prepared: Prepared, elaborated: Elaborated, worker: Worker, 
     job = replace(prepared.job, modules=prepared.goal_modules, text=elaborated.export)
     finished = worker.work(job)
     if finished.ending == "failed":
-        return Checked(key, "refused", f"The kernel's check gave up: {finished.detail}", elaborated.diagnostics)
+        return Checked(key, "crashed", f"The kernel's check gave up: {finished.detail}", elaborated.diagnostics)
     if finished.ending != "done":
         return replace(
             ended_badly(key, finished, "The kernel's check of it"),

@@ -1,7 +1,8 @@
 """Which Lean texts may share a process: those that cannot make Lean run code of theirs while it reads them.
 
 Nothing rests on this but speed. A text that is taken for plain and runs code after all could disturb the elaboration of
-its neighbours; it could not get anything accepted, for the kernel's check is made elsewhere.
+its neighbours; it could not get anything accepted, for the kernel's check is made elsewhere. Comments and strings count
+as text: who passes over them has to know where they end, and a hostile text knows better.
 """
 
 import re
@@ -22,8 +23,7 @@ _RUNS_CODE = re.compile(
 )
 _HARMLESS = re.compile(
     r"""
-    --[^\n]*
-    | @\[ (?:reducible|simp|instance|inline|irreducible) \]
+    @\[ (?:reducible|simp|instance|inline|irreducible) \]
     | \battribute \s* \[ \s* (?:local\s+)? -? (?:instance|simp|reducible|irreducible) \s* \]
     | \bset_option \s+ (?: maxRecDepth | maxHeartbeats | autoImplicit | linter\.[\w.]+ | pp\.[\w.]+ ) \b
     """,

@@ -13,7 +13,7 @@ def test_whatever_ekiden_prints_may_share_a_process():
     "text",
     [
         "theorem a : 1 = 1 := rfl",
-        "-- run_cmd in a comment runs nothing\ndef a := 1",
+        "-- a comment\ndef a := 1",
         "set_option maxRecDepth 10000 in\ntheorem a : 1 = 1 := rfl",
         "@[simp] theorem a : 1 = 1 := rfl",
         "attribute [local instance] Nat.decidableForallFin",
@@ -30,6 +30,8 @@ def test_proofs_may_share_a_process(text: str):
     "text",
     [
         "run_cmd pure ()",
+        'def a := "--"; run_cmd pure ()',
+        "/- -- -/ run_cmd pure ()",
         "#eval 1",
         "open Lean",
         'elab "a" : term => pure default',
