@@ -218,7 +218,7 @@ class Worker:
                 return self._finished("failed", began, lines, unescaped(line.split(" ", 2)[2]))
             else:
                 lines.append(line)
-                size += len(line)
+                size += len(line) + 1
                 if size > _OUTPUT_BYTES:
                     return self._finished("flood", began, [], f"{_OUTPUT_BYTES >> 20} MiB")
 

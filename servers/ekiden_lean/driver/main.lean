@@ -69,6 +69,8 @@ def firstFew : Nat → List α → List α
 def Memory.keep (m : Memory) (key : String) (env : Environment) : Memory :=
   { envs := (key, env) :: firstFew 12 m.envs }
 
+/-- Elaborate trusted modules one after the other. All but the last are remembered: it is the problem's own, and what
+comes after an environment that is still needed has to copy large tables of it. -/
 def moduleChain (folder : String) : List String → String → Environment → Memory → IO (Environment × Memory)
   | [], _, env, memory => pure (env, memory)
   | m :: rest, key, env, memory => do
@@ -81,7 +83,10 @@ def moduleChain (folder : String) : List String → String → Environment → M
       if hasError messages.toList then
         let lines ← messageLines messages.toList #[]
         throw (IO.userError ("trusted module " ++ m ++ ": " ++ joined lines.toList))
-      moduleChain folder rest key env (memory.keep key env)
+      let memory := match rest with
+        | [] => memory
+        | _ => memory.keep key env
+      moduleChain folder rest key env memory
 
 /-- The environment of the imports alone, and the one after the trusted modules. -/
 def prepare (folder : String) (job : Job) (memory : Memory) : IO (Environment × Environment × Memory) := do
