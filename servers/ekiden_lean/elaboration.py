@@ -17,6 +17,7 @@ from ekiden_lean.toolchain import Toolchain
 from ekiden_lean.worker import Finished, Job, Worker, unescaped
 
 _MOST_DIAGNOSTICS = 100
+_PLACE = re.compile("[0-9]{1,9}")
 _COMPILER_GAP = re.compile(r"Unknown constant `[^`]*\._redArg`|failed to compile definition, compiler IR check failed")
 """Where the library comes without its compiled code, Lean checks a definition and then cannot compile it. A complete
 Lean can, and a proof does not care."""
