@@ -179,7 +179,7 @@ def _diagnostic(line: str) -> Diagnostic | None:
     if len(parts) != 7 or parts[1] not in get_args(Severity):
         return None
     _, severity, row, column, end_row, end_column, kind = parts
-    numbers = [int(part) if part.isdecimal() and len(part) < 10 else None for part in (row, column, end_row, end_column)]
+    numbers = [int(part) if _PLACE.fullmatch(part) else None for part in (row, column, end_row, end_column)]
     if numbers[0] is None or numbers[1] is None:
         return None
     place = (numbers[0], numbers[1], numbers[2], numbers[3])
