@@ -5,7 +5,6 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_checker import ScriptedChecker
 
 from ekiden_judge import (
     CheckItem,
@@ -24,6 +23,7 @@ from ekiden_judge import (
     judge_batch,
     read_answers,
 )
+from scripted_checker import ScriptedChecker
 
 PROBLEM = Problem(id="p", eq1_id=0, eq2_id=0, equation1="x = x ◇ y", equation2="x = y ◇ (x ◇ (y ◇ x))")
 GOOD = CheckResult("ACCEPTED", "good", axioms=("propext",), declarations=("Goal",))

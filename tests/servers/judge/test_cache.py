@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from scripted_checker import ScriptedChecker
 
 from ekiden_judge import CachedChecker, CheckItem, CheckResult, Diagnostic, Problem, ProofPolicy, ResultStore
 from ekiden_judge.cache import key_of
+from scripted_checker import ScriptedChecker
 
 PROBLEM = Problem(id="p", eq1_id=0, eq2_id=0, equation1="x = x ◇ y", equation2="x = y ◇ (x ◇ (y ◇ x))")
 GOOD = CheckResult(
