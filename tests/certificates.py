@@ -123,7 +123,7 @@ def _derivation(random: Random, rules: list[Law], steps: int) -> tuple[Law, tupl
         rule = rules[place.rule]
         arguments = tuple(place.images.get(name) or random.choice(fillers) for name in rule.variables)
         instance = rule.substitute(dict(zip(rule.variables, arguments, strict=True)))
-        rewritten = _put(term, place.path, instance.left if place.reverse else instance.right)
+        rewritten = put(term, place.path, instance.left if place.reverse else instance.right)
         if len(str(rewritten)) > _LONGEST:
             break
         taken.append(Step(place.rule, arguments, place.path, place.reverse))
@@ -134,33 +134,34 @@ def _derivation(random: Random, rules: list[Law], steps: int) -> tuple[Law, tupl
 def _places(rules: list[Law], term: Term) -> Iterator[Place]:
     for number, rule in enumerate(rules):
         for reverse, source in ((False, rule.left), (True, rule.right)):
-            for path, subterm in _occurrences(term, ""):
+            for path, subterm in occurrences(term):
                 images: dict[str, Term] = {}
-                if _match(source, subterm, images):
+                if match(source, subterm, images):
                     yield Place(number, reverse, path, images)
 
 
-def _occurrences(term: Term, path: str) -> Iterator[tuple[str, Term]]:
+def occurrences(term: Term, path: str = "") -> Iterator[tuple[str, Term]]:
     yield path, term
     if isinstance(term, Product):
-        yield from _occurrences(term.left, path + "l")
-        yield from _occurrences(term.right, path + "r")
+        yield from occurrences(term.left, path + "l")
+        yield from occurrences(term.right, path + "r")
 
 
-def _match(pattern: Term, term: Term, images: dict[str, Term]) -> bool:
+def match(pattern: Term, term: Term, images: dict[str, Term]) -> bool:
+    """Extend `images` so that the pattern becomes the term; tell whether that is possible."""
     if isinstance(pattern, Variable):
         return images.setdefault(pattern.name, term) == term
     return (
         isinstance(term, Product)
-        and _match(pattern.left, term.left, images)
-        and _match(pattern.right, term.right, images)
+        and match(pattern.left, term.left, images)
+        and match(pattern.right, term.right, images)
     )
 
 
-def _put(term: Term, path: str, image: Term) -> Term:
+def put(term: Term, path: str, image: Term) -> Term:
     if not path:
         return image
     assert isinstance(term, Product)
     if path[0] == "l":
-        return Product(_put(term.left, path[1:], image), term.right)
-    return Product(term.left, _put(term.right, path[1:], image))
+        return Product(put(term.left, path[1:], image), term.right)
+    return Product(term.left, put(term.right, path[1:], image))

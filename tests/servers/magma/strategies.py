@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
+from certificates import match, occurrences, put
 from ekiden_magma import (
     AffineRule,
     CayleyTable,
@@ -77,33 +78,6 @@ def holds_below(law: Law, product: Callable[[int, int], int], size: int) -> bool
 
 def holds_in(law: Law, table: CayleyTable) -> bool:
     return holds_below(law, lambda x, y: table.rows[x][y], table.order)
-
-
-def occurrences(term: Term, path: str = "") -> Iterator[tuple[str, Term]]:
-    yield path, term
-    if isinstance(term, Product):
-        yield from occurrences(term.left, path + "l")
-        yield from occurrences(term.right, path + "r")
-
-
-def match(pattern: Term, term: Term, images: dict[str, Term]) -> bool:
-    """Extend `images` so that the pattern becomes the term; tell whether that is possible."""
-    if isinstance(pattern, Variable):
-        return images.setdefault(pattern.name, term) == term
-    return (
-        isinstance(term, Product)
-        and match(pattern.left, term.left, images)
-        and match(pattern.right, term.right, images)
-    )
-
-
-def put(term: Term, path: str, image: Term) -> Term:
-    if not path:
-        return image
-    assert isinstance(term, Product)
-    if path[0] == "l":
-        return Product(put(term.left, path[1:], image), term.right)
-    return Product(term.left, put(term.right, path[1:], image))
 
 
 @st.composite
