@@ -41,9 +41,9 @@ def test_the_goal_of_a_refutation_asks_for_any_magma():
 def test_an_answer_may_import_four_modules():
     assert [(module.name, module.imports) for module in judge_modules(problem("x = x", "x = y"), "true")] == [
         ("JudgeMagma.Magma", ()),
-        ("JudgeProblem", ("JudgeMagma.Magma",)),
         ("JudgeFinOp.MemoFinOp", ()),
         ("JudgeDecide.DecideBang", ()),
+        ("JudgeProblem", ("JudgeMagma.Magma",)),
     ]
 
 
