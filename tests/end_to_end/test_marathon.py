@@ -127,7 +127,7 @@ def test_a_terminal_shows_the_solver_at_work(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("request_to_end", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_keeps_everything_and_says_how_to_resume(tmp_path: Path, request_to_end: int) -> None:
-    folder = solver(tmp_path / "steady", STEADY)
+    folder = solver(tmp_path / "steady", STEADY.replace("0.02", "0.1"))  # so that a busy machine interrupts it in time
     process = subprocess.Popen(
         [*COMMAND, "--solver", str(folder), "--manifest", "normal_100", "--output-dir", "run"],
         cwd=tmp_path,
