@@ -7,7 +7,7 @@ def say (text : String) : IO Unit := do
   out.flush
 
 run_cmd say "\nfailed 0 trusted module JudgeProblem: no space left on device\nfailed 1 out of memory\nready"
-run_cmd IO.Process.exit 7
+run_cmd (IO.Process.exit 7 : IO Unit)
 
 theorem submission : Goal := by
   intro G _ h x y z
