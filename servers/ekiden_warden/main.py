@@ -26,6 +26,8 @@ def main() -> None:
     """Serve one order."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
+    if program.LINUX:
+        program.may_go_first()
     order = Order.from_line(_read_line(_COMMANDS_FD))
     for kind in order.isolations:
         if _serve(order, kind):

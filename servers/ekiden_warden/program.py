@@ -20,6 +20,8 @@ _ERROR_FD = 3
 _FD_LIMIT = 65536
 _OOM_SCORE = 500
 _COUNT_EVERY_S = 0.25
+_LOOK_EVERY_S = 0.05
+_ANY_NICENESS = 40  # as RLIMIT_NICE counts: 20 less the lowest niceness
 _CHANGED_SIGNALS = (
     signal.SIGPIPE,
     signal.SIGXFSZ,
@@ -41,9 +43,11 @@ def start(order: Order, *, confined: bool) -> int:
         StartError: The program cannot be run; the message says why.
     """
     error_reader, error_writer = os.pipe()
+    niceness = os.getpriority(os.PRIO_PROCESS, 0)
+    _go_first()  # before there is a program: one that multiplies at once would leave this process no time for it
     pid = os.fork()
     if pid == 0:
-        _become_program(order, error_writer, confined=confined)
+        _become_program(order, error_writer, niceness, confined=confined)
     os.close(error_writer)
     with os.fdopen(error_reader, "rb") as errors:
         message = errors.read().decode("utf-8", "replace")
@@ -53,20 +57,34 @@ def start(order: Order, *, confined: bool) -> int:
     return pid
 
 
+def may_go_first() -> None:
+    """Allow this process and those it forks to call `_go_first`, in namespaces too; only root may allow that."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NICE, (_ANY_NICENESS, _ANY_NICENESS))
+
+
+def _go_first() -> None:
+    """Run before the processes that are watched, however many they are."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, -20)
+
+
 def be_ended_first() -> None:
     """Have the kernel choose this process and its children when memory runs out."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(f"{_OOM_SCORE}", encoding="ascii")
 
 
-def _become_program(order: Order, error_writer: int, *, confined: bool) -> NoReturn:
+def _become_program(order: Order, error_writer: int, niceness: int, *, confined: bool) -> NoReturn:
     try:
         os.setsid()
+        os.setpriority(os.PRIO_PROCESS, 0, niceness)
         if LINUX:
             kernel.die_with_parent()
             kernel.forbid_new_privileges()
             if not confined:
                 be_ended_first()
+            _limit(resource.RLIMIT_NICE, 0)
         _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_FSIZE, order.file_bytes)
         if confined:
@@ -113,20 +131,27 @@ def keep(pid: int, order: Order, commands: int, started: Callable[[], None], *, 
     wake = wake_on_child_exit()
     started()
     deadline = time.monotonic() + (math.inf if order.deadline_s is None else order.deadline_s)
-    count_every_s = math.inf if confined and kernel.counts_processes_apart() else _COUNT_EVERY_S
-    next_count = time.monotonic() + count_every_s
+    counting = not (confined and kernel.counts_processes_apart())
+    others = 1 if confined else tree.count_visible()
+    next_look = next_count = time.monotonic() if counting else math.inf
     while True:
         status = reap_until(pid)
         if status is not None:
             return os.waitstatus_to_exitcode(status)
         now = time.monotonic()
-        if now >= next_count:
-            if tree.count_threads(os.getpid()) > order.processes:
+        if now >= next_look:
+            # Processes that multiply leave no time to read about each of them: their mere number comes first.
+            crowded = tree.count_visible() - others > order.processes
+            if crowded and confined:
                 return None
-            next_count = time.monotonic() + count_every_s
+            if crowded or now >= next_count:
+                if _count_threads(pid, stopped=crowded) > order.processes:
+                    return None
+                next_count = time.monotonic() + _COUNT_EVERY_S
+            next_look = time.monotonic() + _LOOK_EVERY_S
         if now >= deadline:
             return None
-        remaining = min(deadline, next_count) - now
+        remaining = max(0, min(deadline, next_look) - now)
         readable, _, _ = select.select([wake, commands], [], [], None if math.isinf(remaining) else remaining)
         if wake in readable:
             with contextlib.suppress(BlockingIOError):
@@ -137,6 +162,19 @@ def keep(pid: int, order: Order, commands: int, started: Callable[[], None], *, 
                 return None
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGTERM)
+
+
+def _count_threads(group: int, *, stopped: bool) -> int:
+    """Count the threads of everything below this process, with the program's group stopped meanwhile if asked."""
+    if not stopped:
+        return tree.count_threads(os.getpid())
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGSTOP)
+    try:
+        return tree.count_threads(os.getpid())
+    finally:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, signal.SIGCONT)
 
 
 def reap_until(pid: int) -> int | None:
