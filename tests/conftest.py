@@ -1,6 +1,17 @@
-"""Property tests are not timed: a busy machine would make them fail."""
+"""What holds for all tests: property tests are not timed, and no verdict of an earlier run is used again."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
-settings.register_profile("untimed", deadline=None)
+settings.register_profile("untimed", deadline=None)  # a busy machine would make them fail
 settings.load_profile("untimed")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Keep verdicts of the kernels in a folder of this session's, for the programs that tests start too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EKIDEN_JUDGE_CACHE_DIR", str(tmp_path_factory.mktemp("verdicts")))
+        yield

@@ -108,7 +108,9 @@ def elaborate(prepared: Prepared, worker: Worker, *, export_bytes: int) -> Elabo
         case "done":
             return _read_result(prepared, finished, worker.result_file(), export_bytes)
         case "failed":
-            return Checked(key, "crashed", f"Lean gave up: {finished.detail}", seconds=finished.seconds)
+            return Checked(
+                key, "crashed", f"Lean gave up and said: {finished.detail[:500]!r}", seconds=finished.seconds
+            )
         case _:
             return ended_badly(key, finished, "Lean's elaboration of it")
 

@@ -202,26 +202,28 @@ class Worker:
         deadline = began + limits.cpu_s * limits.wall_factor
         lines: list[str] = []
         size = 0
+        next_look = began + _POLL_S
         while True:
             try:
                 line = self._line(min(deadline, time.monotonic() + _POLL_S))
             except EOFError:
                 return self._finished("crashed", began, lines, _crash(process))
-            if line is None:
-                usage = process.usage()
-                if usage.rss_bytes > limits.memory_bytes:
-                    return self._finished("memory", began, lines, f"{usage.rss_bytes >> 20} MiB")
-                if usage.cpu_s - cpu_before > limits.cpu_s or time.monotonic() >= deadline:
-                    return self._finished("timeout", began, lines, f"{limits.cpu_s:g} s")
-            elif line == f"done {number}":
+            if line == f"done {number}":
                 return self._finished("done", began, lines, "")
-            elif line.startswith(f"failed {number} "):
+            if line is not None and line.startswith(f"failed {number} "):
                 return self._finished("failed", began, lines, unescaped(line.split(" ", 2)[2]))
-            else:
+            if line is not None:
                 lines.append(line)
                 size += len(line) + 1
                 if size > _OUTPUT_BYTES:
                     return self._finished("flood", began, [], f"{_OUTPUT_BYTES >> 20} MiB")
+            if (now := time.monotonic()) >= next_look:  # also between lines that never stop
+                next_look = now + _POLL_S
+                usage = process.usage()
+                if usage.rss_bytes > limits.memory_bytes:
+                    return self._finished("memory", began, lines, f"{usage.rss_bytes >> 20} MiB")
+                if usage.cpu_s - cpu_before > limits.cpu_s or now >= deadline:
+                    return self._finished("timeout", began, lines, f"{limits.cpu_s:g} s")
 
     def _finished(self, ending: Ending, began: float, lines: list[str], detail: str) -> Finished:
         return Finished(ending, detail, tuple(lines), time.monotonic() - began)

@@ -65,8 +65,8 @@ PLANTED: dict[str, tuple[str, CheckCode | tuple[CheckCode, ...]]] = {
         "LEAN_REJECTED",
     ),
     "an endless loop": (
-        HEADER + "set_option maxHeartbeats 0\nset_option maxRecDepth 1000000000\n"
-        "theorem submission : Goal := by\n  iterate 1000000000 skip\n  sorry",
+        "import Lean\n" + HEADER + "partial def forever (n : Nat) : IO Unit := forever (n + 1)\nrun_cmd forever 0\n"
+        "theorem submission : Goal := ⟨Nat, ⟨Nat.add⟩, Nat.add_comm, rfl⟩",
         "LEAN_TIMEOUT",
     ),
     "a memory bomb": (
@@ -81,7 +81,7 @@ PLANTED: dict[str, tuple[str, CheckCode | tuple[CheckCode, ...]]] = {
 @pytest.fixture(scope="module")
 def lean() -> Iterator[LeanChecker]:
     toolchain = find_toolchain(load_settings().lean)
-    with ProofChecker(toolchain, LeanLimits(cpu_s=40.0)) as proofs:
+    with ProofChecker(toolchain, LeanLimits(cpu_s=20.0)) as proofs:
         yield LeanChecker(proofs, toolchain=toolchain.identity)
 
 
