@@ -25,7 +25,7 @@ from ekiden_orchestrator.marathon.state import fold
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
 from ekiden_orchestrator.marathon.versions import versions
-from ekiden_policies.budget import BudgetError, marathon_budget
+from ekiden_policies.marathon_budget import MarathonBudgetError, marathon_budget
 from ekiden_policies.schedule import time_pool
 
 
@@ -273,7 +273,7 @@ def _started(
             else settings.compression_ratio,
             seconds_per_problem=settings.seconds_per_problem,
         )
-    except BudgetError as error:
+    except MarathonBudgetError as error:
         raise MarathonError(f"{error}") from error
     if request.problem_seconds is not None and not 0 < request.problem_seconds < math.inf:
         raise MarathonError(f"--problem-seconds is {request.problem_seconds!r}; it needs a number above 0.")

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 
-class BudgetError(ValueError):
+class MarathonBudgetError(ValueError):
     """A budget that cannot be; the message names the flag to change."""
 
 
@@ -37,20 +37,20 @@ def marathon_budget(
     formula yet: without a proxy for language models, 0 is the only budget that can be kept.
 
     Raises:
-        BudgetError: A figure is not positive and finite, or tokens are asked for.
+        MarathonBudgetError: A figure is not positive and finite, or tokens are asked for.
     """
     if tokens != 0:
-        raise BudgetError(
+        raise MarathonBudgetError(
             f"A budget of {tokens!r} tokens cannot be granted: this version has no proxy for language models. "
             "Leave --budget-tokens out or set it to 0."
         )
     if not (math.isfinite(compression_ratio) and compression_ratio > 0):
-        raise BudgetError(
+        raise MarathonBudgetError(
             f"The compression ratio is {compression_ratio!r}; --compression-ratio needs a number above 0."
         )
     if seconds is not None:
         if not (math.isfinite(seconds) and seconds > 0):
-            raise BudgetError(f"The budget is {seconds!r} seconds; --budget-seconds needs a number above 0.")
+            raise MarathonBudgetError(f"The budget is {seconds!r} seconds; --budget-seconds needs a number above 0.")
         return MarathonBudget(seconds, 0, "wall time as given; no tokens: there is no proxy for language models yet")
     origin = (
         f"{compression_ratio:g} x {problems} problems x {seconds_per_problem:g} s; no tokens: there is no proxy for "

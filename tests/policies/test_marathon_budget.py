@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ekiden_policies.budget import BudgetError, MarathonBudget, marathon_budget
+from ekiden_policies.marathon_budget import MarathonBudget, MarathonBudgetError, marathon_budget
 
 
 def budget(seconds: float | None = None, tokens: int = 0, ratio: float = 0.5, problems: int = 100) -> MarathonBudget:
@@ -27,15 +27,15 @@ def test_explicit_seconds_replace_the_formula_and_the_origin_says_so() -> None:
 
 @pytest.mark.parametrize("tokens", [1, -1, 3_276_800])
 def test_any_token_budget_but_zero_is_refused_with_its_value(tokens: int) -> None:
-    with pytest.raises(BudgetError, match=rf"{tokens} tokens .* no proxy"):
+    with pytest.raises(MarathonBudgetError, match=rf"{tokens} tokens .* no proxy"):
         budget(tokens=tokens)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
 def test_a_budget_that_is_no_positive_number_is_refused(value: float) -> None:
-    with pytest.raises(BudgetError, match="--budget-seconds"):
+    with pytest.raises(MarathonBudgetError, match="--budget-seconds"):
         budget(seconds=value)
-    with pytest.raises(BudgetError, match="--compression-ratio"):
+    with pytest.raises(MarathonBudgetError, match="--compression-ratio"):
         budget(ratio=value)
 
 
