@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ekiden_config.budget import BudgetDialect, BudgetSettings, PriceSettings, UpstreamSettings
     from ekiden_config.cayley import CayleySettings
     from ekiden_config.errors import ConfigError
     from ekiden_config.judge import DefaultPolicy, JudgeName, JudgeSettings
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ekiden_config.settings import Settings, default_settings, load_settings
 
 _HOMES = {
+    "BudgetDialect": "budget",
+    "BudgetSettings": "budget",
     "CayleySettings": "cayley",
     "ConfigError": "errors",
     "DefaultPolicy": "judge",
@@ -28,13 +31,17 @@ _HOMES = {
     "JudgeSettings": "judge",
     "LeanSettings": "lean",
     "MarathonSettings": "marathon",
+    "PriceSettings": "budget",
     "ServerSettings": "servers",
     "Settings": "settings",
+    "UpstreamSettings": "budget",
     "default_settings": "settings",
     "load_settings": "settings",
 }
 
 __all__ = [
+    "BudgetDialect",
+    "BudgetSettings",
     "CayleySettings",
     "ConfigError",
     "DefaultPolicy",
@@ -43,8 +50,10 @@ __all__ = [
     "JudgeSettings",
     "LeanSettings",
     "MarathonSettings",
+    "PriceSettings",
     "ServerSettings",
     "Settings",
+    "UpstreamSettings",
     "default_settings",
     "load_settings",
 ]

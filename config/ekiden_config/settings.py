@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
+from ekiden_config.budget import BudgetSettings
 from ekiden_config.cayley import CayleySettings
 from ekiden_config.errors import ConfigError
 from ekiden_config.judge import JudgeSettings
@@ -28,6 +29,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(extra="forbid", frozen=True)
 
+    budget: BudgetSettings
     cayley: CayleySettings
     http: HttpSettings
     judge: JudgeSettings
