@@ -12,6 +12,18 @@ class MarathonSettings(BaseModel):
 
     compression_ratio: float = Field(gt=0, description="Share of the reference time that a run gets.")
     seconds_per_problem: float = Field(gt=0, description="Reference seconds for one problem.")
+    tokens_per_problem: int = Field(gt=0, description="Reference tokens of language models for one problem.")
+    model: str = Field(description="The model that solvers are told to use; empty: their own choice.")
+    tokens_end_run: bool = Field(
+        description="Whether a solver is ended when its tokens are used up, as the SAIR runner does; otherwise it goes "
+        "on without models."
+    )
+    drain_s: float = Field(
+        ge=0, le=3600, description="Seconds that calls in flight get to finish when the solver has ended."
+    )
+    allow_readable_keys: bool = Field(
+        description="Whether a solver may run where it could read the keys of the models, for want of isolation."
+    )
     grace_s: float = Field(ge=0, le=60, description="Seconds between the request to end and the kill.")
     poll_s: float = Field(gt=0, le=10, description="Seconds between two looks at the answers file and the clock.")
     heartbeat_s: float = Field(gt=0, le=60, description="Seconds between two records of the time used.")
