@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 BudgetDialect = Literal["chat", "responses", "messages", "embeddings"]
 _Price = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
@@ -59,6 +59,10 @@ class BudgetSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     ledger: str = Field(description="File of the ledger; empty: in the user's folder for state.")
+    token: SecretStr | None = Field(
+        default=None,
+        description="Token of the one budget to act for, and for its children; best given as EKIDEN_BUDGET_TOKEN.",
+    )
     default_output_tokens: int = Field(ge=1, description="Limit of the answer to a call that names none.")
     max_output_tokens: int = Field(ge=1, description="Highest limit of one answer; a higher one is lowered to it.")
     allowed_models: tuple[str, ...] = Field(description="Globs of models that callers may use; empty: any.")
