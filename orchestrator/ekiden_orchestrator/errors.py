@@ -7,6 +7,7 @@ USAGE = 2
 
 _BASES = frozenset(
     {
+        "ekiden_budget.errors.BudgetError",
         "ekiden_cayley.errors.CayleyError",
         "ekiden_config.errors.ConfigError",
         "ekiden_judge.errors.JudgeError",

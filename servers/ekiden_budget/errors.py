@@ -1,5 +1,46 @@
 """The errors of `ekiden_budget`."""
 
+from ekiden_policies.budget import Refusal
+
 
 class BudgetError(Exception):
-    """A request that the budget, its ledger or its proxy cannot serve as it is."""
+    """Something that keeps a budget from being kept, or a call from being let through."""
+
+
+class RefusedError(BudgetError):
+    """A call that its budgets have no room for; nothing was reserved.
+
+    Attributes:
+        refusal: Which budget refused, and the figures.
+    """
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+    def __reduce__(self) -> tuple[type["RefusedError"], tuple[Refusal]]:
+        return type(self), (self.refusal,)
+
+
+class UnknownBudgetError(BudgetError, LookupError):
+    """An id that no budget or call of the ledger has."""
+
+
+class ClosedBudgetError(BudgetError):
+    """A budget that is closed was asked for something that only an open one can do."""
+
+
+class BudgetExistsError(BudgetError, ValueError):
+    """A budget was to be opened under an id that is taken."""
+
+
+class InvalidFigureError(BudgetError, ValueError):
+    """A cap, an amount, a name or an id that no budget can have."""
+
+
+class LedgerError(BudgetError):
+    """The ledger's file cannot be used: it is missing, unreadable, foreign, damaged, or cannot be written."""
+
+
+class LedgerBusyError(LedgerError):
+    """Another process held the ledger for too long; the same call may work later."""
