@@ -10,6 +10,7 @@ from ekiden_warden.errors import WardenError
 from ekiden_warden.order import Order, View
 from ekiden_warden.places import as_seen, home_folders, python_folders
 from ekiden_warden.probe import probe
+from ekiden_warden.secrecy import hide_memory
 from ekiden_warden.strays import end_strays
 from ekiden_warden.usage import Usage
 from ekiden_warden.warden_process import Report, WardenProcess
@@ -33,6 +34,7 @@ __all__ = [
     "WardenProcess",
     "as_seen",
     "end_strays",
+    "hide_memory",
     "home_folders",
     "probe",
     "python_folders",

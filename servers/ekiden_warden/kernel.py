@@ -20,6 +20,7 @@ MS_REC = 0x4000
 MS_PRIVATE = 0x40000
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
@@ -111,6 +112,11 @@ def die_with_parent() -> None:
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent dies."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1, "PR_SET_CHILD_SUBREAPER")
+
+
+def hide_memory() -> None:
+    """Keep the memory and the environment of this process from all others but root's, until it runs another program."""
+    _prctl(_PR_SET_DUMPABLE, 0, "PR_SET_DUMPABLE")
 
 
 def forbid_new_privileges() -> None:
