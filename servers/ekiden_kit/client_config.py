@@ -127,7 +127,8 @@ def _codex(entry: ServerEntry, launch: Launch, wishes: ServerSettings) -> Table:
 
 def _claude(entry: ServerEntry, launch: Launch, wishes: ServerSettings) -> Table:
     del wishes  # Claude Code has its timeouts in its environment
-    return _json_reach(entry, launch, f"${{{TOKEN_VARIABLE}}}", "${%s}")
+    # A variable that is not set stays as written without a default, and the server would take that for its value.
+    return _json_reach(entry, launch, f"${{{TOKEN_VARIABLE}}}", "${%s:-}")
 
 
 def _vscode(entry: ServerEntry, launch: Launch, wishes: ServerSettings) -> Table:

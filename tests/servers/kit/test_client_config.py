@@ -62,7 +62,7 @@ def test_claude_over_stdio() -> None:
         "tally"
       ],
       "env": {
-        "TALLY_KEY": "${TALLY_KEY}"
+        "TALLY_KEY": "${TALLY_KEY:-}"
       }
     }
   }
