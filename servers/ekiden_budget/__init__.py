@@ -1,1 +1,50 @@
-"""A shared, hard budget of tokens, money and time: the ledger, and the proxy for language models that keeps it."""
+"""A shared, hard budget of tokens, money and time: the ledger, and the proxy for language models that keeps it.
+
+The proxy's names are in its modules: importing them brings an HTTP server along.
+"""
+
+from ekiden_budget.errors import (
+    BudgetError,
+    BudgetExistsError,
+    ClosedBudgetError,
+    InvalidFigureError,
+    LedgerBusyError,
+    LedgerError,
+    RefusedError,
+    UnknownBudgetError,
+)
+from ekiden_budget.ledger import Ledger
+from ekiden_budget.records import (
+    BudgetId,
+    BudgetStatus,
+    CallCounts,
+    CallId,
+    CallLabel,
+    CallRecord,
+    Clock,
+    Opened,
+    Reserved,
+    Settled,
+)
+
+__all__ = [
+    "BudgetError",
+    "BudgetExistsError",
+    "BudgetId",
+    "BudgetStatus",
+    "CallCounts",
+    "CallId",
+    "CallLabel",
+    "CallRecord",
+    "Clock",
+    "ClosedBudgetError",
+    "InvalidFigureError",
+    "Ledger",
+    "LedgerBusyError",
+    "LedgerError",
+    "Opened",
+    "RefusedError",
+    "Reserved",
+    "Settled",
+    "UnknownBudgetError",
+]

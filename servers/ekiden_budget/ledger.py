@@ -1,0 +1,339 @@
+"""The ledger: a tree of budgets, and every call that spends from them."""
+
+import hashlib
+import hmac
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from ekiden_budget import accounts, journal
+from ekiden_budget.accounts import Account, find_chain, find_subtree
+from ekiden_budget.errors import BudgetExistsError, ClosedBudgetError, InvalidFigureError, RefusedError
+from ekiden_budget.figures import checked_amount, checked_caps, checked_id, checked_name, is_amount, label_text
+from ekiden_budget.owners import lives, this_process
+from ekiden_budget.records import (
+    BudgetId,
+    BudgetStatus,
+    CallId,
+    CallLabel,
+    CallRecord,
+    Clock,
+    Opened,
+    Reserved,
+    Settled,
+)
+from ekiden_budget.statuses import describe, describe_tree
+from ekiden_budget.storage import LedgerFile
+from ekiden_policies.budget import Amount, Caps, Outcome, admit, bill, fit
+
+TOKEN_PREFIX = "ekb_"  # noqa: S105 - what tokens begin with, so that scanners for secrets know one
+DEEPEST = 32
+"""How many budgets can lie over each other."""
+MOST_CALLS = 10_000
+"""The most calls that one page of the audit log holds."""
+
+
+class Ledger:
+    """Budgets and calls, kept in a file that any number of threads and processes may use at once.
+
+    A call is made in three steps: `reserve` sets the most that it can use aside in its budget and in all above, or
+    refuses; the call is made; `settle` turns the reservation into what the call cost. Each step is one transaction, so
+    what is settled and reserved never passes a cap, whoever dies when. Reservations of processes that died are billed
+    by `recover`.
+
+    Time: a budget's seconds run from its opening until it is closed. One opened with `clock="active"` counts only time
+    in which it is used: `pause_budget` stops it, `resume_budget` or the next call lets it run again, and what lies
+    between the last call of a run that died and `resume_budget` is dropped. A system clock that is set back stops no
+    budget and frees none; one that is set forward takes that time from budgets that run. Seconds are looked at when a
+    call is let through; a call in flight at the end is settled like any other.
+
+    Args:
+        path: The file; made with its folder if it is missing.
+        create: Whether to make it. False: a file that is missing is an error.
+        now: The clock, in seconds since 1970.
+
+    Raises:
+        LedgerError: The file cannot be used.
+    """
+
+    def __init__(self, path: Path, *, create: bool = True, now: Callable[[], float] = time.time) -> None:
+        self._file = LedgerFile(path, create=create)
+        self._now = now
+        self._owner = (0, 0)  # the process that registered, and its number in the file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. Calls in flight stay reserved until they are settled, or until this process has ended."""
+        self._file.close()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._file.path
+
+    def open_budget(
+        self,
+        name: str,
+        caps: Caps,
+        *,
+        parent: BudgetId | None = None,
+        role: str = "",
+        budget_id: str | None = None,
+        clock: Clock = "wall",
+    ) -> Opened:
+        """Open a budget.
+
+        Args:
+            name: What people call it; need not be unique.
+            caps: Its limits. They may be wider than its parent's, which count all the same.
+            parent: The budget above, if any.
+            role: What it is for: a run, a role, an agent.
+            budget_id: Its id, where the caller has one to find it by; else the ledger picks one.
+            clock: What counts as its time.
+
+        Raises:
+            InvalidFigureError: A cap, the name or the id cannot be, or the tree would be too deep.
+            BudgetExistsError: The id is taken.
+            ClosedBudgetError: The parent is closed.
+            UnknownBudgetError: There is no such parent.
+        """
+        checked_caps(caps)
+        checked_name(name)
+        budget = BudgetId(f"b{secrets.token_hex(8)}" if budget_id is None else checked_id(budget_id))
+        token = _new_token()
+        with self._file.writing() as connection:
+            chain: list[Account] = [] if parent is None else find_chain(connection, parent)
+            _check_open(chain, f"open {name!r} under it")
+            if len(chain) >= DEEPEST:
+                raise InvalidFigureError(f"Budgets lie at most {DEEPEST} deep: open {name!r} further up.")
+            if connection.execute("SELECT 1 FROM budgets WHERE id = ?", (budget,)).fetchone():
+                raise BudgetExistsError(
+                    f"There is a budget {budget!r} already. Choose another id, or go on with it under a new token."
+                )
+            accounts.insert(
+                connection,
+                budget=budget,
+                parent=chain[0] if chain else None,
+                name=name,
+                role=label_text(role),
+                token_hash=_hash(token),
+                clock=clock,
+                caps=caps,
+                now=self._now(),
+            )
+        return Opened(budget, token)
+
+    def renew_token(self, budget: BudgetId) -> str:
+        """Give a budget a new token; the old one no longer works.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+            ClosedBudgetError: It is closed.
+        """
+        token = _new_token()
+        with self._file.writing() as connection:
+            _check_open(find_chain(connection, budget)[:1], "give it a new token")
+            connection.execute("UPDATE budgets SET token_hash = ? WHERE id = ?", (_hash(token), budget))
+        return token
+
+    def authenticate(self, token: str) -> BudgetId | None:
+        """Return the budget that a token is for, closed or not: a caller of a closed one is refused as out of budget.
+
+        What is looked for is the token's hash, so the time that takes says nothing about any token.
+        """
+        wanted = _hash(token)
+        with self._file.reading() as connection:
+            query = "SELECT id, token_hash FROM budgets WHERE token_hash = ?"
+            row = connection.execute(query, (wanted,)).fetchone()
+        return BudgetId(row[0]) if row is not None and hmac.compare_digest(row[1], wanted) else None
+
+    def reserve(self, budget: BudgetId, asked: Amount, label: CallLabel) -> Reserved:
+        """Let a call through, and set aside the most that it can use.
+
+        Raises:
+            RefusedError: A budget of the chain has no room, no time, or is closed; nothing was set aside.
+            InvalidFigureError: No call can ask for that amount.
+            UnknownBudgetError: There is no such budget.
+        """
+        checked_amount(asked)
+        owner = self._register()
+        with self._file.writing() as connection:
+            now = self._now()
+            chain = find_chain(connection, budget)
+            admission = admit([account.standing(now) for account in chain], asked)
+            if admission.refusal is None:
+                number = chain[0].number
+                call = journal.begin(connection, number, owner=owner, label=label, reserved=asked, now=now)
+                accounts.reserve(connection, chain, asked, now)
+                return Reserved(call, admission.notices)
+            accounts.refuse(connection, chain)
+        raise RefusedError(admission.refusal)
+
+    def settle(
+        self,
+        call: CallId,
+        outcome: Outcome,
+        used: Amount | None = None,
+        *,
+        detail: str = "",
+        unsent_is_free: bool = True,
+    ) -> Settled:
+        """Turn a reservation into what the call cost. A call is settled once: later tries get the first result.
+
+        An answer without usage, or with one that cannot be, counts as `unreadable` and costs what was reserved. What a
+        call used beyond all that its budgets have room for is its excess: noted and told, but not billed.
+
+        Args:
+            call: The call.
+            outcome: How it ended.
+            used: What it used, if it was answered.
+            detail: A note for the audit log.
+            unsent_is_free: Whether a call that surely never left is billed nothing.
+
+        Raises:
+            UnknownBudgetError: There is no such call.
+        """
+        if outcome == "answered" and (used is None or not is_amount(used)):
+            outcome, detail = "unreadable", f"{detail} (usage {used!r})".strip()
+        with self._file.writing() as connection:
+            entry = journal.find(connection, call)
+            if entry.settled is not None:
+                return entry.settled
+            cost = bill(entry.reserved, outcome, used, unsent_is_free=unsent_is_free)
+            return _settle(connection, entry, outcome, cost, detail=detail, now=self._now())
+
+    def status(self, budget: BudgetId) -> BudgetStatus:
+        """Describe a budget as it is now.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+        """
+        with self._file.reading() as connection:
+            return describe(connection, budget, self._now())
+
+    def tree(self, budget: BudgetId | None = None) -> list[BudgetStatus]:
+        """Describe a budget and all below it, or all there are: depth first, the oldest child first.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+        """
+        with self._file.reading() as connection:
+            return describe_tree(connection, budget, self._now())
+
+    def calls(self, budget: BudgetId, *, limit: int = 100, before: CallId | None = None) -> list[CallRecord]:
+        """Return a page of the audit log: the calls of a budget and of all below it, the newest first.
+
+        Args:
+            budget: The budget.
+            limit: The most calls to return.
+            before: Where the page starts: calls older than this one.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+            InvalidFigureError: The limit is none.
+        """
+        if not 1 <= limit <= MOST_CALLS:
+            raise InvalidFigureError(f"A page of {limit!r} calls cannot be: give a limit in 1..{MOST_CALLS}.")
+        with self._file.reading() as connection:
+            find_chain(connection, budget)
+            return journal.page(connection, budget, limit=limit, before=before)
+
+    def pause_budget(self, budget: BudgetId) -> None:
+        """Stop the time of a budget and of all below it, as far as they count active time alone.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+        """
+        with self._file.writing() as connection:
+            accounts.keep_time(connection, self._active(connection, budget), self._now(), paused=True)
+
+    def resume_budget(self, budget: BudgetId) -> None:
+        """Let the time of a budget and of all below it run from now on, as far as they count active time alone.
+
+        After a pause, that ends it. Without one, whoever used the budget has died: the time since its last call is
+        dropped.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+        """
+        with self._file.writing() as connection:
+            accounts.restart_time(connection, self._active(connection, budget), self._now())
+
+    def close_budget(self, budget: BudgetId) -> BudgetStatus:
+        """Close a budget and all below it: no call is let through any more; those in flight are settled as ever.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+        """
+        with self._file.writing() as connection:
+            now = self._now()
+            find_chain(connection, budget)
+            accounts.close(connection, find_subtree(connection, budget), now)
+            return describe(connection, budget, now)
+
+    def recover(self) -> int:
+        """Bill the calls in flight of processes that have ended, as `abandoned`, and return how many.
+
+        A process is told by its number, its start time and the machine's boot, so one that got an old number is no
+        reason to wait. Two containers that share a ledger do not see each other's processes: let only one recover.
+        """
+        billed = 0
+        with self._file.writing() as connection:
+            now = self._now()
+            for number, owner in journal.in_flight(connection).items():
+                if lives(owner):
+                    continue
+                for entry in journal.in_flight_of(connection, number):
+                    cost = bill(entry.reserved, "abandoned", None, unsent_is_free=False)
+                    _settle(connection, entry, "abandoned", cost, detail=f"process {owner.pid} has ended", now=now)
+                    billed += 1
+        return billed
+
+    def _register(self) -> int:
+        pid, number = self._owner
+        if pid != os.getpid():
+            with self._file.writing() as connection:
+                number = journal.register(connection, this_process())
+            self._owner = (os.getpid(), number)
+        return number
+
+    def _active(self, connection: sqlite3.Connection, budget: BudgetId) -> list[Account]:
+        find_chain(connection, budget)
+        return [account for account in find_subtree(connection, budget) if account.clock == "active"]
+
+
+def _settle(
+    connection: sqlite3.Connection, entry: journal.Entry, outcome: Outcome, cost: Amount, *, detail: str, now: float
+) -> Settled:
+    chain = find_chain(connection, entry.budget)
+    billed, excess = fit([account.standing(now) for account in chain], entry.reserved, cost)
+    settled = Settled(outcome, billed, excess)
+    journal.end(connection, entry.call, settled, detail=detail, now=now)
+    reserved = entry.reserved
+    accounts.settle(connection, chain, reserved=reserved, billed=billed, excess=excess, outcome=outcome, now=now)
+    return settled
+
+
+def _check_open(chain: list[Account], wish: str) -> None:
+    for account in chain:
+        if account.closed_at is not None:
+            raise ClosedBudgetError(
+                f"The budget {account.name!r} ({account.budget}) is closed: nobody can {wish}. Open a new one."
+            )
+
+
+def _new_token() -> str:
+    return TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def _hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
