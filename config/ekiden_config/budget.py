@@ -64,6 +64,9 @@ class BudgetSettings(BaseModel):
         description="Token of the one budget to act for, and for its children; best given as EKIDEN_BUDGET_TOKEN.",
     )
     default_output_tokens: int = Field(ge=1, description="Limit of the answer to a call that names none.")
+    default_response_tokens: int = Field(
+        ge=1, description="The same for the Responses format, whose clients leave the room for reasoning unnamed."
+    )
     max_output_tokens: int = Field(ge=1, description="Highest limit of one answer; a higher one is lowered to it.")
     allowed_models: tuple[str, ...] = Field(description="Globs of models that callers may use; empty: any.")
     allowed_fields: tuple[str, ...] = Field(

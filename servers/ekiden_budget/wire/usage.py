@@ -1,6 +1,20 @@
-"""What an answer says it cost, in tokens."""
+"""What an answer says it cost, in tokens.
 
+An answer is somebody else's JSON: what is not a plain count makes the usage unreadable, and never an exception.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from typing import assert_never, cast
+
+from ekiden_budget.wire.call import Dialect
+from ekiden_budget.wire.fields import mapping_of
+
+MAX_TOKENS = 10**12
+"""More than any call has; a higher count is a fault of the upstream."""
+MAX_USD = 10**6
+_NANO = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +26,6 @@ class Usage:
         output_tokens: Tokens of the answer, hidden reasoning included.
         cached_input_tokens: Those of the request that were read from a cache.
         cache_write_tokens: Those of the request that were written to a cache.
-        reported_total: The upstream's own total, where it is above the sum.
         reported_nanodollars: What the upstream says the call cost, where it does.
     """
 
@@ -20,10 +33,107 @@ class Usage:
     output_tokens: int
     cached_input_tokens: int = 0
     cache_write_tokens: int = 0
-    reported_total: int = 0
     reported_nanodollars: int | None = None
 
     @property
     def total_tokens(self) -> int:
         """All tokens of the call."""
-        return max(self.input_tokens + self.output_tokens, self.reported_total)
+        return self.input_tokens + self.output_tokens
+
+
+def read_usage(dialect: Dialect, answer: Mapping[str, object]) -> Usage | None:
+    """Return what a whole answer says it cost; None if that cannot be read.
+
+    A call without any token is a fault of the upstream's count, not a free call.
+    """
+    usage = _read(dialect, mapping_of(answer.get("usage")))
+    return usage if usage is not None and usage.total_tokens else None
+
+
+def _read(dialect: Dialect, usage: Mapping[str, object]) -> Usage | None:
+    match dialect:
+        case "chat":
+            return _openai_usage(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+        case "embeddings":
+            alone = {"completion_tokens": 0, **usage}
+            return _openai_usage(alone, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+        case "responses":
+            return _openai_usage(usage, "input_tokens", "output_tokens", "input_tokens_details")
+        case "messages":
+            return _anthropic_usage(usage)
+        case _:
+            assert_never(dialect)
+
+
+def _openai_usage(usage: Mapping[str, object], input_name: str, output_name: str, details_name: str) -> Usage | None:
+    total = _optional_count(usage.get("total_tokens"))
+    asked = _optional_count(usage.get(input_name))
+    answered = _optional_count(usage.get(output_name))
+    if -1 in (total, asked, answered) or (total is None and (asked is None or answered is None)):
+        return None
+    known = (asked or 0) + (answered or 0)
+    # some upstreams count hidden reasoning in the total alone; without parts, all is taken for the dearer one
+    output = (answered or 0) + max(0, (total or 0) - known)
+    details = mapping_of(usage.get(details_name))
+    cached = _part(details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"))
+    return _usage(asked or 0, output, cached, _part(details.get("cache_write_tokens")), _reported_cost(usage))
+
+
+def _anthropic_usage(usage: Mapping[str, object]) -> Usage | None:
+    whole = _anthropic_counts(usage)
+    if whole is None:
+        return None
+    # a compaction or an advisor on the way is a call of its own that the counts at the top leave out
+    given = usage.get("iterations")
+    steps = cast("list[object]", given) if isinstance(given, list) else []
+    parts = [_anthropic_counts(cast("Mapping[str, object]", step)) for step in steps if isinstance(step, dict)]
+    if len(parts) != len(steps) or None in parts:
+        return None
+    sums = [sum(part[index] for part in parts if part) for index in range(4)]
+    fresh, output, read, written = (max(pair) for pair in zip(whole, sums, strict=True))
+    return _usage(fresh + read + written, output, read, written, _reported_cost(usage))
+
+
+def _anthropic_counts(usage: Mapping[str, object]) -> tuple[int, int, int, int] | None:
+    """Return fresh input, output, and input read from and written to the cache: three kinds that do not overlap."""
+    fresh = _optional_count(usage.get("input_tokens"))
+    output = _optional_count(usage.get("output_tokens"))
+    read = _optional_count(usage.get("cache_read_input_tokens"))
+    written = _optional_count(usage.get("cache_creation_input_tokens"))
+    if fresh is None or output is None or -1 in (fresh, output, read, written):
+        return None
+    return fresh, output, read or 0, written or 0
+
+
+def _usage(asked: int, answered: int, cached: int, written: int, nanodollars: int | None) -> Usage:
+    cached = min(cached, asked)
+    return Usage(asked, answered, cached, min(written, asked - cached), nanodollars)
+
+
+def _optional_count(value: object) -> int | None:
+    """Return a count of tokens, None if there is none, and -1 for what is no count."""
+    if value is None:
+        return None
+    return value if type(value) is int and 0 <= value <= MAX_TOKENS else -1
+
+
+def _part(*values: object) -> int:
+    """Return the first count; a part that cannot be read is priced as the whole is, so it counts for none."""
+    return next((count for value in values if (count := _optional_count(value)) is not None and count > 0), 0)
+
+
+def _reported_cost(usage: Mapping[str, object]) -> int | None:
+    """Return OpenRouter's cost; where the provider is paid apart, both are added."""
+    costs: list[object] = [usage.get("cost")]
+    if usage.get("is_byok") is True:
+        costs.append(mapping_of(usage.get("cost_details")).get("upstream_inference_cost") or 0)
+    return _nanodollars(costs)
+
+
+def _nanodollars(costs: Iterable[object]) -> int | None:
+    total = Decimal(0)
+    for cost in costs:
+        if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= MAX_USD:
+            return None
+        total += Decimal(repr(cost))
+    return int((total * _NANO).to_integral_value(ROUND_CEILING))
