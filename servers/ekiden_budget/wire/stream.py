@@ -9,7 +9,8 @@ from ekiden_budget.wire.fields import mapping_of
 from ekiden_budget.wire.sse import Event, EventSplitter
 from ekiden_budget.wire.usage import Usage, read_usage
 
-_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+_MARKS = (b'"error"', *(end.encode() for end in _ENDS))
 
 
 class StreamReader:
@@ -98,13 +99,13 @@ class StreamReader:
         return alone and self._hides
 
     def _read_responses(self, data: bytes) -> None:
-        if b'"response.' not in data and b'"error"' not in data:
+        if not any(mark in data for mark in _MARKS):
             return
         event = _json_object(data)
         kind = event.get("type")
         if kind in ("error", "response.failed"):
             self.failed = True
-        if isinstance(kind, str) and kind in _ENDS:
+        if kind in _ENDS:
             self.ended = self._settled = True
             self._usage = read_usage("responses", mapping_of(event.get("response")))
 
