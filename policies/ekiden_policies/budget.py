@@ -195,12 +195,15 @@ def dollars(nanodollars: int) -> Decimal:
 
 def in_words(limit: Limit, figure: float) -> str:
     """Return a figure with its unit: `1200 tokens`, `$0.25`, `30 s`."""
+    unit = {"seconds": " s", "tokens": " tokens"}.get(limit, "")
+    return _bare(limit, figure) + unit
+
+
+def _bare(limit: Limit, figure: float) -> str:
     if limit == "usd":
         text = f"{dollars(int(figure)):.9f}".rstrip("0").rstrip(".")
         return f"${text}"
-    if limit == "seconds":
-        return f"{figure:.6g} s"
-    return f"{int(figure)} tokens"
+    return f"{figure:.6g}" if limit == "seconds" else str(int(figure))
 
 
 class _Room(NamedTuple):
@@ -241,13 +244,13 @@ def _overfull(standing: Standing, limit: Limit, room: _Room) -> Refusal | None:
     left = room.cap - room.settled - room.reserved
     if room.cap > 0 and room.asked <= left:
         return None
-    asked, settled, reserved, cap = (in_words(limit, figure) for figure in room)
+    asked, settled, reserved = (_bare(limit, figure) for figure in room[:3])
+    cap = in_words(limit, room.cap)
     if room.cap <= 0:
         text = f"has a cap of {cap}: it lets no call through. Work without a model."
         return _refuse(standing, limit, room, text)
     text = (
-        f"has {in_words(limit, left)} of {cap} left ({settled} settled, {reserved} reserved by calls in flight); "
-        f"this call may use {asked}. "
+        f"has {_bare(limit, left)} of {cap} left ({settled} settled, {reserved} in flight); this call may use {asked}. "
     )
     if left == 0 and room.reserved == 0:
         text += "Stop asking, or have whoever opened it open another."
