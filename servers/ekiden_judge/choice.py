@@ -96,9 +96,7 @@ def _lean(settings: LeanSettings, policy: DefaultPolicy, stack: ExitStack) -> Ch
     toolchain = find_toolchain(settings)
     limits = LeanLimits(cpu_s=settings.cpu_s, wall_factor=settings.wall_factor, memory_bytes=settings.memory_mb << 20)
     prover = stack.enter_context(ProofChecker(toolchain, limits))
-    bounds = f"cpu={limits.cpu_s:g}s memory={settings.memory_mb}MiB"
-    described = f"{toolchain.kind} {toolchain.version} {toolchain.identity} {bounds}"
-    return LeanChecker(prover, toolchain=described, default_policy=policy)
+    return LeanChecker(prover, toolchain=prover.identity, default_policy=policy)
 
 
 def _coq(policy: DefaultPolicy) -> Checker:

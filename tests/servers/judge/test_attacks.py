@@ -22,6 +22,9 @@ from ekiden_lean import LeanLimits, LeanMissingError, ProofChecker, find_toolcha
 
 CASES = read_cases()
 FOR_LEAN = [case for case in CASES if case.code is not None]
+# Many payloads differ only in what the checks of the text see. Lean gets one of each kind, or all when asked to.
+EVERYTHING = bool(os.environ.get("EKIDEN_ALL_ATTACKS"))
+ASKED_OF_LEAN = [case for case in FOR_LEAN if EVERYTHING or case.like is None]
 
 
 def test_the_names_of_the_cases_are_their_own():
@@ -57,7 +60,7 @@ def test_a_case_that_is_like_another_expects_no_less():
 
 SECRET = "planted-in-our-own-environment"
 MARKS = [Path(folder) / "ekiden-was-here" for folder in ("/tmp", "/var/tmp", tempfile.gettempdir(), Path.home())]
-LIMITS = LeanLimits(cpu_s=30.0, wall_factor=2.0)
+LIMITS = LeanLimits(cpu_s=12.0, wall_factor=3.0)
 
 
 def interleaved(cases: Sequence[Case]) -> list[Case]:
@@ -79,8 +82,7 @@ def findings() -> Iterator[dict[str, CheckResult]]:
         toolchain = find_toolchain(load_settings().lean)
     except LeanMissingError as missing:
         pytest.skip(str(missing))
-    everything = bool(os.environ.get("EKIDEN_ALL_ATTACKS"))
-    cases = interleaved([case for case in FOR_LEAN if everything or case.like is None])
+    cases = interleaved(ASKED_OF_LEAN)
     items = [CheckItem(case.problem, case.claim, case.code or "") for case in cases]
     with pytest.MonkeyPatch.context() as patch, ProofChecker(toolchain, LIMITS) as prover:
         patch.setenv("EKIDEN_PLANTED_SECRET", SECRET)
@@ -93,10 +95,8 @@ def findings() -> Iterator[dict[str, CheckResult]]:
 
 @pytest.mark.lean
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("case", [case for case in FOR_LEAN if case.lean], ids=str)
+@pytest.mark.parametrize("case", [case for case in ASKED_OF_LEAN if case.lean], ids=str)
 def test_lean_alone_refuses_attacks_and_accepts_honest_answers(case: Case, findings: dict[str, CheckResult]):
-    if case.name not in findings:
-        pytest.skip(f"the same attack as {case.like}; set EKIDEN_ALL_ATTACKS to run it")
     result = findings[case.name]
     assert result.error_code in case.lean, result.message
     for axiom in case.axioms:

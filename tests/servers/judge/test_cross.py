@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from certificates import equational_proofs, item, refutations
+from ekiden_config import load_settings
 from ekiden_judge import CheckItem, CheckResult, CrossChecker, ExactChecker, Problem
+from ekiden_judge.choice import choose_checker
 from ekiden_judge.cross import opinion_of
 from ekiden_magma import CayleyTable
 from ekiden_magma.lean import finite_answer
@@ -87,3 +91,16 @@ def test_items_keep_their_order_and_each_is_told_once():
 def test_its_identity_is_that_of_all_checkers():
     first, second = ScriptedChecker({}, identity="a 1"), ScriptedChecker({}, identity="b 2")
     assert CrossChecker([first, second]).identity == "cross(a 1; b 2)"
+
+
+@pytest.mark.coq
+@pytest.mark.lean
+@pytest.mark.timeout(600)
+def test_the_exact_checker_coq_and_lean_agree():
+    right = [item(number, made) for number, made in enumerate([*refutations(15, 7), *equational_proofs(10, 7)])]
+    wrong = CheckItem(PROBLEM, "false", finite_answer(CayleyTable(((0, 1), (1, 0)))))
+    with choose_checker("cross", load_settings()) as checker:
+        results = checker.check_batch([*right, wrong])
+    assert {result.error_code for result in results[:-1]} == {"ACCEPTED"}
+    assert {result.message.rpartition(" (")[2] for result in results} == {"decided by exact, coq, lean)"}
+    assert results[-1].error_code == "LEAN_REJECTED"
