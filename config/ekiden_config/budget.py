@@ -1,10 +1,12 @@
 """Settings of the budget proxy: what callers may ask for, where calls go, and what they cost."""
 
+import json
+import re
 from decimal import Decimal
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 BudgetDialect = Literal["chat", "responses", "messages", "embeddings"]
 _Price = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
@@ -16,9 +18,7 @@ class UpstreamSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_url: str = Field(description="What stands before `/chat/completions`, such as 'http://127.0.0.1:8000/v1'.")
-    key_env: str = Field(
-        default="", pattern=r"^([A-Z_][A-Z0-9_]*)?$", description="Variable that holds the key; empty: none is sent."
-    )
+    key_env: str = Field(default="", description="Variable that holds the key; empty: none is sent.")
     dialects: tuple[BudgetDialect, ...] = Field(
         default=("chat",), min_length=1, description="Wire formats that are spoken there."
     )
@@ -26,6 +26,13 @@ class UpstreamSettings(BaseModel):
     auth: Literal["auto", "bearer", "x-api-key"] = Field(
         default="auto", description="How the key is sent: auto is x-api-key for messages and a bearer token for others."
     )
+
+    @field_validator("key_env")
+    @classmethod
+    def _require_variable(cls, name: str) -> str:
+        if not re.fullmatch(r"([A-Z_][A-Z0-9_]*)?", name):
+            raise ValueError("it names a variable such as 'MY_KEY', in capitals; the key itself stays out of the file")
+        return name
 
     @field_validator("base_url")
     @classmethod
@@ -73,7 +80,9 @@ class BudgetSettings(BaseModel):
         description="Fields of requests, as 'web_search_options' or 'tools:web_search', passed on though nobody can "
         "bound what they cost."
     )
-    pinned: dict[str, object] = Field(description="Fields of requests and the values they get, whatever callers say.")
+    pinned: dict[str, JsonValue] = Field(
+        description="Fields of requests and the values they get, whatever callers say, in the formats that know them."
+    )
     allow_images: bool = Field(description="Whether callers may send images.")
     tokens_per_image: int = Field(ge=1, description="Tokens that are reserved for an image.")
     upstream_timeout_s: float = Field(gt=0, description="Seconds an upstream may be silent before its call failed.")
@@ -92,3 +101,9 @@ class BudgetSettings(BaseModel):
     prices: dict[str, PriceSettings] = Field(
         default_factory=dict, description="Glob of model names to prices; the most specific glob counts."
     )
+
+    @field_validator("pinned")
+    @classmethod
+    def _require_json(cls, pinned: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        json.dumps(pinned, allow_nan=False)  # raises a ValueError that says so
+        return pinned

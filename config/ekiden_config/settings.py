@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args, get_origin
 
 from pydantic import BaseModel, Field, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
@@ -165,16 +165,25 @@ def _explanation(refusal: ValidationError, layers: Sequence[_Layer]) -> str:
         return f"Unknown setting {name!r} in {layer.source}: {'did you mean' if near else 'there is'} {listed}" + (
             "?" if near else "."
         )
-    value = "a secret" if path[-1] == "token" else repr(error["input"])
+    # a key put where the name of its variable belongs, or into an address, is one too
+    secret = path[-1] in {"token", "key_env"} or (path[-1] == "base_url" and "@" in str(error["input"]))
+    value = "a secret" if secret else repr(error["input"])
     # pydantic would name the class of ours that the section is read into
     told = "Input should be a section" if error["type"] in {"model_type", "dict_type"} else error["msg"]
+    told = told.removeprefix("Value error, ")
     return f"Setting {name!r} in {layer.source} is {value}: {told}."
 
 
 def _known_keys(path: Sequence[str]) -> list[str]:
     """Return the keys that may stand where the last part of a path stands."""
-    if len(path) == 1:
-        return list(Settings.model_fields)
-    section = Settings.model_fields[path[0]].annotation
-    model = section if isinstance(section, type) and issubclass(section, BaseModel) else ServerSettings
+    model: type[BaseModel] = Settings
+    above = list(path[:-1])
+    while above:
+        section = model.model_fields[above.pop(0)].annotation
+        if get_origin(section) is dict:  # its keys are names that users choose
+            above = above[1:]
+            section = get_args(section)[1]
+        if not (isinstance(section, type) and issubclass(section, BaseModel)):
+            break
+        model = section
     return list(model.model_fields)

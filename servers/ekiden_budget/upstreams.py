@@ -24,7 +24,7 @@ _PATHS: Mapping[Dialect, str] = {
 }
 
 
-class UpstreamError(BudgetError):
+class UnusableUpstreamError(BudgetError):
     """A configured upstream that cannot be used as it is."""
 
 
@@ -79,7 +79,7 @@ def find_upstreams(settings: BudgetSettings, environ: Mapping[str, str]) -> tupl
     a slash, and OpenAI for the rest, or without it OpenRouter.
 
     Raises:
-        UpstreamError: A configured upstream lacks its key, or an address is none.
+        UnusableUpstreamError: A configured upstream lacks its key, or an address is none.
     """
     configured = [_configured(name, upstream, environ) for name, upstream in settings.upstreams.items()]
     return (*configured, *_known(environ))
@@ -93,7 +93,7 @@ def choose_upstream(upstreams: Sequence[Upstream], dialect: Dialect, model: str)
 def _configured(name: str, settings: UpstreamSettings, environ: Mapping[str, str]) -> Upstream:
     key = _key(environ, settings.key_env) if settings.key_env else ""
     if settings.key_env and not key:
-        raise UpstreamError(
+        raise UnusableUpstreamError(
             f"The upstream {name!r} takes its key from the variable {settings.key_env!r}, which is not set: set it, or "
             f"take [budget.upstreams.{name}] out of the settings."
         )
@@ -136,11 +136,13 @@ def _key(environ: Mapping[str, str], variable: str) -> str:
     """Return a key as it can stand in a header.
 
     Raises:
-        UpstreamError: It cannot.
+        UnusableUpstreamError: It cannot.
     """
     key = environ.get(variable, "").strip()
     if not key.isascii() or not all(sign.isprintable() and sign != " " for sign in key):
-        raise UpstreamError(f"The variable {variable!r} holds no key: keys are ASCII without blanks; set it again.")
+        raise UnusableUpstreamError(
+            f"The variable {variable!r} holds no key: keys are ASCII without blanks; set it again."
+        )
     return key
 
 
@@ -148,7 +150,7 @@ def _url(environ: Mapping[str, str], variable: str) -> str:
     """Return an address from the environment; empty if there is none.
 
     Raises:
-        UpstreamError: It is no address.
+        UnusableUpstreamError: It is no address.
     """
     value = environ.get(variable, "").strip()
     if not value:
@@ -156,8 +158,8 @@ def _url(environ: Mapping[str, str], variable: str) -> str:
     try:
         return UpstreamSettings(base_url=value).base_url
     except ValueError as error:
-        raise UpstreamError(
-            f"The variable {variable!r} holds no address: it must start with http:// or https://, name a host, and hold "
+        raise UnusableUpstreamError(
+            f"The variable {variable!r} holds no address: it starts with http:// or https://, names a host, and holds "
             "no user, query or fragment."
         ) from error
 
