@@ -43,6 +43,12 @@ class ServerEntry(NamedTuple):
 
 SERVERS = (
     ServerEntry(
+        name="budget",
+        definition="ekiden_budget.server:SERVER",
+        summary="See, share out and close budgets for model calls.",
+        environment=("EKIDEN_BUDGET_TOKEN", "EKIDEN_BUDGET_LEDGER"),
+    ),
+    ServerEntry(
         name="cayley",
         definition="ekiden_cayley.server:SERVER",
         summary="Search for finite and infinite countermodels of implications between magma laws.",
