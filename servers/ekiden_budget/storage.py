@@ -55,12 +55,14 @@ class LedgerFile:
         self._closed = False
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
             raise LedgerError(f"Ledgers need SQLite 3.37 or newer, and this Python has {sqlite3.sqlite_version}.")
-        if not os.path.lexists(path):
+        if not _is_there(path):
             if not create:
                 raise LedgerError(f"There is no ledger at {str(path)!r}. Open a budget first, or name another file.")
             _create(path)
-        with self.writing():
-            pass  # whoever may not write learns it now, not at the first call
+        with self.writing() as connection:
+            connection.execute(
+                "DELETE FROM owners WHERE FALSE"
+            )  # whoever may not write learns it now, not when it counts
         with _FORKING:
             _FILES.add(self)
 
@@ -141,6 +143,16 @@ class LedgerFile:
         self._lock.release()
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise LedgerError(f"Whether {str(path)!r} is a ledger cannot be seen: {error.strerror}.") from error
+    return True
+
+
 def _create(path: Path) -> None:
     """Make a new ledger: whole, in place only when it is done, and never over another's."""
     try:
@@ -171,12 +183,19 @@ def _create(path: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 def _open(path: Path) -> sqlite3.Connection:
     size = None
     with suppress(OSError):  # what cannot even be looked at is explained when it is opened
         size = path.stat().st_size
     if size == 0:
         raise LedgerError(f"{str(path)!r} is empty, so it is no ledger. Remove it, and a new one will be made.")
+    if not (_may_write(path) and _may_write(path.parent)):
+        # SQLite would open it to read, and leave files beside it that nobody can write either.
+        raise LedgerError(f"The ledger {str(path)!r} {_FAULTS[sqlite3.SQLITE_READONLY]}")
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
