@@ -1,0 +1,210 @@
+"""One call of a model, from the request to the last byte of its answer.
+
+Its order is what keeps the budget: who pays, what is asked, what it can cost at most, reserve that, and only then send.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import anyio
+import httpx2
+from starlette.datastructures import Headers
+from starlette.types import Receive, Send
+
+from ekiden_budget.answers import RawHeaders, raw_headers, send_answer
+from ekiden_budget.forwarding import Forwarder, NoAnswerError, Reply, Sending, read_whole
+from ekiden_budget.intake import BodyRoom, read_body, read_object
+from ekiden_budget.metering import OpenCall, Till, budget_headers
+from ekiden_budget.passage import headers_back, headers_upstream, passes, upstream_failure, without_key
+from ekiden_budget.records import BudgetId, CallLabel
+from ekiden_budget.rejections import NO_RETRY, RejectionError
+from ekiden_budget.streaming import StreamPassage
+from ekiden_budget.upstreams import Upstream, choose_upstream
+from ekiden_budget.wire import BadRequestError, CallRules, Dialect, ModelCall, Usage, read_call, read_usage
+from ekiden_policies.budget import Amount, Outcome
+
+if TYPE_CHECKING:
+    from ekiden_budget.prices import PriceList
+    from ekiden_config import BudgetSettings
+
+PURPOSE_HEADER = "x-ekiden-purpose"
+"""What a caller says a call is for, such as a problem's id; it goes to the audit log."""
+
+
+@dataclass(slots=True)
+class Visit:
+    """A request that is being answered.
+
+    Attributes:
+        body_read: Whether the connection can go on to its next request.
+        answered: Whether an answer has begun.
+    """
+
+    headers: Headers
+    receive: Receive
+    send_message: Send
+    path: str = ""
+    query: bytes = b""
+    dialect: Dialect = "chat"
+    body_read: bool = False
+    answered: bool = False
+
+    async def send(self, status: int, headers: RawHeaders, body: bytes) -> None:
+        """Answer whole."""
+        self.answered = True
+        await send_answer(self.send_message, status, headers, body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """A call, who answers it, and the most it can cost."""
+
+    call: ModelCall
+    upstream: Upstream
+    asked: Amount
+    label: CallLabel
+
+
+class CallDesk:
+    """What answers the calls of models."""
+
+    def __init__(
+        self,
+        till: Till,
+        forwarder: Forwarder,
+        upstreams: Sequence[Upstream],
+        prices: "PriceList",
+        settings: "BudgetSettings",
+    ) -> None:
+        self._till = till
+        self._forwarder = forwarder
+        self._upstreams = tuple(upstreams)
+        self._prices = prices
+        self._settings = settings
+        self._rules = CallRules.from_settings(settings)
+        self._room = BodyRoom()
+
+    async def answer(self, visit: Visit, budget: BudgetId) -> None:
+        """Answer a call.
+
+        Raises:
+            HungUpError: If nobody waits for an answer any more.
+            RejectionError: If it is not let through, or its upstream fails.
+        """
+        with self._room.place() as place:
+            body = await read_body(
+                visit.headers,
+                visit.receive,
+                place,
+                limit=self._settings.body_limit_bytes,
+                deadline_s=self._settings.body_deadline_s,
+            )
+            visit.body_read = True
+            priced = self._price(visit, body)
+            sending = self._sending(visit, priced)
+            async with self._till.open_call(budget, priced.asked, priced.label) as call:
+                await self._forward(visit, priced, sending, call)
+
+    def _price(self, visit: Visit, body: bytes) -> _Priced:
+        try:
+            call = read_call(visit.dialect, read_object(body), self._rules)
+        except BadRequestError as error:
+            raise RejectionError(error.status, str(error), code="invalid_request_error") from error
+        upstream = choose_upstream(self._upstreams, call.dialect, call.model)
+        if upstream is None:
+            raise RejectionError(
+                400,
+                f"no upstream serves the model {call.model!r} in the format {call.dialect!r}; "
+                "ask for one of those that GET /v1/models lists",
+                code="model_not_found",
+            )
+        asked = Amount(call.reserved_tokens, self._prices.bound(call.model, call))
+        purpose = visit.headers.get(PURPOSE_HEADER, "")
+        return _Priced(call, upstream, asked, CallLabel(call.dialect, call.model, upstream.name, call.stream, purpose))
+
+    def _sending(self, visit: Visit, priced: _Priced) -> Sending:
+        call, upstream = priced.call, priced.upstream
+        try:
+            body = json.dumps(call.body, allow_nan=False, separators=(",", ":")).encode("ascii")
+        except ValueError as error:
+            raise RejectionError(400, f"invalid JSON body: {error}", code="invalid_json") from error
+        headers = upstream.headers(call.dialect) | headers_upstream(visit.headers, call.dialect, stream=call.stream)
+        query = "?beta=true" if call.dialect == "messages" and visit.query == b"beta=true" else ""
+        return Sending(upstream.url(call.dialect) + query, headers, body)
+
+    async def _forward(self, visit: Visit, priced: _Priced, sending: Sending, call: OpenCall) -> None:
+        try:
+            with anyio.move_on_after(self._settings.upstream_timeout_s) as patience:
+                async with self._forwarder.exchange(sending, call.progress) as reply:
+                    kind = reply.response.headers.get("content-type", "")
+                    if reply.error is None and priced.call.stream and kind.startswith("text/event-stream"):
+                        patience.deadline = float("inf")  # from here on the client watches for silence
+                        await self._pass_stream(visit, priced, reply.response, call)
+                        return
+                    if reply.error is None:
+                        await self._pass_whole(visit, priced, reply.response, call)
+                    else:
+                        await self._pass_error(visit, priced, reply, call)
+                return
+        except NoAnswerError as error:
+            await self._till.settle(call, call.progress.outcome, None, call.progress.detail or str(error))
+            headers = NO_RETRY if visit.dialect == "chat" else {}
+            raise RejectionError(502, str(error), code="upstream_failed", headers=headers) from error
+        if patience.cancelled_caught:
+            call.progress.detail = "the upstream was silent for too long"
+            await self._till.settle(call, call.progress.outcome, None, call.progress.detail)
+            text = f"upstream error: TimeoutError: no answer within {self._settings.upstream_timeout_s:g} s"
+            raise RejectionError(502, text, code="upstream_failed", headers=NO_RETRY if visit.dialect == "chat" else {})
+
+    async def _pass_whole(self, visit: Visit, priced: _Priced, response: httpx2.Response, call: OpenCall) -> None:
+        body = await read_whole(response)
+        usage = usage_in(priced.call.dialect, body)
+        outcome = "answered" if usage else "unreadable"
+        await self._till.settle(call, outcome, self.amount(priced.call.model, usage))
+        await visit.send(response.status_code, headers_back(response.headers) + _told(call), body)
+
+    async def _pass_error(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
+        body = reply.error or b""
+        usage = usage_in(priced.call.dialect, body)
+        outcome = "answered" if usage else call.progress.outcome
+        await self._till.settle(call, outcome, self.amount(priced.call.model, usage), call.progress.detail)
+        if not passes(visit.dialect, reply.status):
+            raise upstream_failure(reply, priced.upstream.key, billed=_billed(call).tokens > 0)
+        text = without_key(body.decode("utf-8", "replace"), priced.upstream.key).encode()
+        await visit.send(reply.status, headers_back(reply.response.headers) + _told(call), text)
+
+    async def _pass_stream(self, visit: Visit, priced: _Priced, response: httpx2.Response, call: OpenCall) -> None:
+        status = await self._till.status(call.budget)
+        headers = headers_back(response.headers) + raw_headers(budget_headers(status, call.reserved, None))
+        visit.answered = True
+
+        async def settle(outcome: Outcome, usage: Usage | None) -> None:
+            await self._till.settle(call, outcome, self.amount(priced.call.model, usage))
+
+        passage = StreamPassage(priced.call, visit.receive, visit.send_message, settle, call.progress)
+        await passage.carry(response, headers)
+
+    def amount(self, model: str, usage: Usage | None) -> Amount | None:
+        """Return what a usage costs."""
+        return Amount(usage.total_tokens, self._prices.cost(model, usage)) if usage else None
+
+
+def usage_in(dialect: Dialect, body: bytes) -> Usage | None:
+    """Return the usage that the body of an answer tells, if it does."""
+    try:
+        answer: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return read_usage(dialect, cast("dict[str, object]", answer)) if isinstance(answer, dict) else None
+
+
+def _billed(call: OpenCall) -> Amount:
+    assert call.settled is not None, "a call is settled before it is answered"
+    return call.settled[0].billed
+
+
+def _told(call: OpenCall) -> RawHeaders:
+    assert call.settled is not None, "a call is settled before it is answered"
+    return raw_headers(budget_headers(call.settled[1], call.reserved, _billed(call)))

@@ -1,0 +1,213 @@
+"""Sending a call to its upstream, again where surely nothing was billed, and never longer than bounded."""
+
+import json
+import math
+import random
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+import anyio
+import httpx2
+
+from ekiden_budget.errors import BudgetError
+from ekiden_policies.budget import Outcome
+
+if TYPE_CHECKING:
+    from ekiden_config import BudgetSettings
+
+RETRIED = frozenset({429, 502, 503, 529})
+REFUSED = frozenset({400, 401, 402, 403, 404, 405, 413, 415, 422, 429, 503, 529})
+"""Statuses of an upstream that turned a call away before a model saw it."""
+FIRST_PAUSE_S = 0.25
+LONGEST_PAUSE_S = 10.0
+LARGEST_ANSWER = 64 * 1024 * 1024
+_NOT_CONNECTED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+
+
+class NoAnswerError(BudgetError):
+    """A call that its upstream did not answer."""
+
+    @classmethod
+    def of(cls, error: Exception) -> "NoAnswerError":
+        """Name what went wrong: its type, and its text if it has one."""
+        text = str(error)
+        return cls(f"upstream error: {type(error).__name__}: {text}" if text else f"upstream error: {_words(error)}")
+
+
+def _words(error: Exception) -> str:
+    quiet = isinstance(error, httpx2.TimeoutException | TimeoutError)
+    return f"{type(error).__name__}: the upstream was silent for too long" if quiet else type(error).__name__
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a call has come with its upstream: what it is billed as should it end here.
+
+    Attributes:
+        outcome: How it would be settled.
+        detail: What the audit log says to that.
+        attempts: How often it was sent.
+    """
+
+    outcome: Outcome = "unsent"
+    detail: str = ""
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What is sent, and where to."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The head of an answer.
+
+    Attributes:
+        response: Where the rest comes from.
+        error: The body, if the status is no success; it is read already.
+    """
+
+    response: httpx2.Response
+    error: bytes | None = None
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return self.response.status_code
+
+
+class Forwarder:
+    """The proxy's side of the upstreams: one client, whose connections are kept."""
+
+    def __init__(self, settings: "BudgetSettings", transport: httpx2.AsyncBaseTransport | None = None) -> None:
+        self._retries = settings.retries
+        limits = httpx2.Limits(max_connections=2 * settings.max_connections, max_keepalive_connections=64)
+        trust = httpx2.create_ssl_context()
+        near = None if transport else httpx2.AsyncHTTPTransport(verify=trust, limits=limits)
+        self._client = httpx2.AsyncClient(
+            transport=transport,
+            mounts={f"all://{host}": near for host in _HERE} if near else None,
+            verify=trust,
+            limits=limits,
+            timeout=httpx2.Timeout(settings.upstream_timeout_s, connect=settings.connect_timeout_s),
+            headers={"accept-encoding": "identity", "user-agent": "ekiden"},
+        )
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._client.aclose()
+
+    @asynccontextmanager
+    async def exchange(self, sending: Sending, progress: Progress) -> AsyncGenerator[Reply]:
+        """Send a call, and give the head of its answer; what is not read of the rest is dropped at the end.
+
+        Raises:
+            NoAnswerError: If there is no answer.
+        """
+        reply = await self._first_that_counts(sending, progress)
+        try:
+            yield reply
+        finally:
+            with anyio.CancelScope(shield=True):
+                await reply.response.aclose()
+
+    async def get(self, url: str, headers: Mapping[str, str], timeout_s: float) -> object:
+        """Return the JSON at an address; None if there is none."""
+        try:
+            response = await self._client.get(url, headers=dict(headers), timeout=timeout_s)
+            return cast("object", response.json()) if response.is_success else None
+        except (httpx2.HTTPError, ValueError):
+            return None
+
+    async def _first_that_counts(self, sending: Sending, progress: Progress) -> Reply:
+        while True:
+            progress.attempts += 1
+            left = self._retries + 1 - progress.attempts
+            try:
+                reply = await self._send_once(sending, progress)
+            except _NOT_CONNECTED as error:
+                progress.outcome, progress.detail = "unsent", type(error).__name__
+                if not left:
+                    raise NoAnswerError.of(error) from error
+                await anyio.sleep(_usual_pause(progress.attempts))
+                continue
+            except httpx2.HTTPError as error:
+                progress.detail = f"{type(error).__name__}: {error}"
+                raise NoAnswerError.of(error) from error
+            if reply.error is None:
+                return reply
+            billed = tells_usage(reply.error)
+            progress.detail = f"HTTP {reply.status}"
+            if reply.status in REFUSED and not billed:
+                progress.outcome = "unsent"
+            pause = _asked_pause(reply.response.headers, progress.attempts)
+            if not left or billed or reply.status not in RETRIED or pause > LONGEST_PAUSE_S:
+                return reply
+            await anyio.sleep(pause)
+
+    async def _send_once(self, sending: Sending, progress: Progress) -> Reply:
+        request = self._client.build_request("POST", sending.url, headers=dict(sending.headers), content=sending.body)
+        progress.outcome, progress.detail = "failed", "cut short"
+        response = await self._client.send(request, stream=True)
+        if response.is_success:
+            return Reply(response)
+        try:
+            return Reply(response, await read_whole(response))
+        finally:
+            with anyio.CancelScope(shield=True):
+                await response.aclose()
+
+
+_HERE = ("127.0.0.1", "localhost", "[::1]")
+"""Upstreams on this machine are reached directly, whatever proxy the environment names."""
+
+
+async def read_whole(response: httpx2.Response) -> bytes:
+    """Read an answer, as far as it is of a size that an answer can have.
+
+    Raises:
+        NoAnswerError: If it breaks off, or is too large.
+    """
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        async for piece in response.aiter_bytes():
+            size += len(piece)
+            if size > LARGEST_ANSWER:
+                raise NoAnswerError(f"upstream error: an answer of more than {LARGEST_ANSWER} bytes")
+            pieces.append(piece)
+    except httpx2.HTTPError as error:
+        raise NoAnswerError.of(error) from error
+    return b"".join(pieces)
+
+
+def tells_usage(body: bytes) -> bool:
+    """Tell whether the body of an error holds a bill."""
+    try:
+        value: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and bool(cast("dict[str, object]", value).get("usage"))
+
+
+def _usual_pause(attempt: int) -> float:
+    return min(FIRST_PAUSE_S * 2 ** (attempt - 1), LONGEST_PAUSE_S) * random.uniform(0.75, 1)
+
+
+def _asked_pause(headers: httpx2.Headers, attempt: int) -> float:
+    """Return the seconds until the upstream wants to be asked again; those of a date are not counted."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            asked = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(asked) and asked >= 0:
+            return asked
+    return _usual_pause(attempt)

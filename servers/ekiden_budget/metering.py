@@ -1,0 +1,137 @@
+"""The ledger as the proxy uses it: reserved before a call is sent, settled exactly once however the call ends."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from ekiden_budget.errors import LedgerBusyError, RefusedError
+from ekiden_budget.forwarding import Progress
+from ekiden_budget.records import BudgetId, BudgetStatus, CallLabel, Reserved, Settled
+from ekiden_budget.rejections import RejectionError
+from ekiden_policies.budget import Amount, Outcome, dollars
+
+if TYPE_CHECKING:
+    from ekiden_budget.ledger import Ledger
+
+SETTLE_TRIES = 3
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call that is in flight.
+
+    Attributes:
+        budget: Who pays.
+        reserved: What the ledger said when it was let through.
+        progress: How far it has come; settled like this unless `settle` says otherwise.
+        settled: How it was settled, and where its budget stood then.
+    """
+
+    budget: BudgetId
+    reserved: Reserved
+    progress: Progress = field(default_factory=Progress)
+    settled: "tuple[Settled, BudgetStatus] | None" = None
+
+
+class Till:
+    """The ledger, on worker threads."""
+
+    def __init__(self, ledger: "Ledger", *, unsent_is_free: bool) -> None:
+        self._ledger = ledger
+        self._unsent_is_free = unsent_is_free
+        # SQLite lets one write at a time; more threads than a few would only wait for one another.
+        self._threads = anyio.CapacityLimiter(4)
+
+    async def budget_of(self, token: str) -> BudgetId:
+        """Return whose token it is.
+
+        Raises:
+            RejectionError: If it is nobody's.
+        """
+        budget = await self._run(lambda: self._ledger.authenticate(token))
+        if budget is None:
+            raise RejectionError(401, "unauthorized: invalid shared secret", code="invalid_api_key")
+        return budget
+
+    async def status(self, budget: BudgetId) -> BudgetStatus:
+        """Return where a budget stands."""
+        return await self._run(lambda: self._ledger.status(budget))
+
+    @asynccontextmanager
+    async def open_call(self, budget: BudgetId, asked: Amount, label: CallLabel) -> AsyncGenerator[OpenCall]:
+        """Reserve what a call may use, and settle it at the end if that was not done before.
+
+        Raises:
+            RejectionError: If its budgets have no room for it.
+        """
+        try:
+            reserved = await self._run(lambda: self._ledger.reserve(budget, asked, label))
+        except RefusedError as error:
+            raise RejectionError.out_of_budget(error) from error
+        call = OpenCall(budget, reserved)
+        try:
+            yield call
+        finally:
+            if call.settled is None:
+                await self.settle(call, call.progress.outcome, None, call.progress.detail)
+
+    async def settle(self, call: OpenCall, outcome: Outcome, used: Amount | None, detail: str = "") -> None:
+        """Settle a call; this is never cut short."""
+
+        def work() -> tuple[Settled, BudgetStatus]:
+            settled = self._ledger.settle(
+                call.reserved.call, outcome, used, detail=detail, unsent_is_free=self._unsent_is_free
+            )
+            return settled, self._ledger.status(call.budget)
+
+        with anyio.CancelScope(shield=True):
+            call.settled = await self._run(lambda: _insist(work))
+
+    async def _run(self, work: Callable[[], _Answer]) -> _Answer:
+        return await anyio.to_thread.run_sync(work, limiter=self._threads)
+
+
+def _insist(work: Callable[[], _Answer]) -> _Answer:
+    """Do what has to be done, again if another process held the ledger too long."""
+    for _ in range(SETTLE_TRIES - 1):
+        try:
+            return work()
+        except LedgerBusyError:
+            continue
+    return work()
+
+
+def budget_headers(status: BudgetStatus, reserved: Reserved, billed: Amount | None) -> dict[str, str]:
+    """Return what a caller is told about its budget with an answer.
+
+    Args:
+        status: Where the budget stands.
+        reserved: What the ledger said when the call was let through.
+        billed: What the call cost; None if that is not known yet.
+    """
+    used = status.settled + status.reserved
+    cap = status.caps.tokens
+    left = -1 if cap is None else max(0, cap - used.tokens)
+    headers = {"x-marathon-tokens-used-total": str(used.tokens), "x-marathon-tokens-remaining": str(left)}
+    if billed is not None:
+        headers["x-marathon-tokens-used-call"] = str(billed.tokens)
+        if billed.nanodollars is not None:
+            headers["x-ekiden-budget-usd-used-call"] = _usd(billed.nanodollars)
+    if used.nanodollars is not None:
+        headers["x-ekiden-budget-usd-used-total"] = _usd(used.nanodollars)
+    if status.left.tokens is not None:
+        headers["x-ekiden-budget-tokens-left"] = str(status.left.tokens)
+    if status.left.nanodollars is not None:
+        headers["x-ekiden-budget-usd-left"] = _usd(status.left.nanodollars)
+    if reserved.notices:
+        headers["x-ekiden-budget-notice"] = " ".join(notice.message for notice in reserved.notices)
+    return headers
+
+
+def _usd(nanodollars: int) -> str:
+    return f"{dollars(nanodollars):f}"

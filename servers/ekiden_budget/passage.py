@@ -1,0 +1,118 @@
+"""Which headers pass the proxy, and what of an upstream's error does."""
+
+import json
+from typing import cast
+
+import httpx2
+from starlette.datastructures import Headers
+
+from ekiden_budget.answers import RawHeaders
+from ekiden_budget.forwarding import REFUSED, RETRIED, Reply
+from ekiden_budget.rejections import NO_RETRY, RejectionError
+from ekiden_budget.wire import Dialect
+
+_KEPT_BACK = frozenset(
+    {
+        "alt-svc",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "date",
+        "keep-alive",
+        "location",
+        "nel",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "proxy-connection",
+        "report-to",
+        "server",
+        "set-cookie",
+        "strict-transport-security",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_ABOUT_THE_OWNER = ("organization", "project", "workspace")
+_OURS = ("x-marathon-", "x-ekiden-")
+_OWNERS_TROUBLE = {
+    401: "the upstream refused the key of whoever runs the budget",
+    402: "the upstream wants whoever runs the budget to pay first",
+    403: "the upstream does not let the key of whoever runs the budget do this",
+    407: "a proxy on the way to the upstream wants to know who asks",
+}
+_DEAR_BETAS = ("context-1m", "fast-mode")
+"""Anthropic's features that cost more than the list price of a token."""
+LONGEST_REASON = 500
+
+
+def headers_upstream(asked: Headers, dialect: Dialect, *, stream: bool) -> dict[str, str]:
+    """Return what a call says besides its body and its key."""
+    headers = {
+        "content-type": "application/json",
+        "accept": "text/event-stream" if stream else "application/json",
+    }
+    if dialect == "messages":
+        headers["anthropic-version"] = asked.get("anthropic-version", "2023-06-01")
+        betas = [beta.strip() for value in asked.getlist("anthropic-beta") for beta in value.split(",")]
+        if passed := [beta for beta in betas if beta and not beta.startswith(_DEAR_BETAS)]:
+            headers["anthropic-beta"] = ",".join(passed)
+    return headers
+
+
+def headers_back(headers: httpx2.Headers) -> RawHeaders:
+    """Return the headers of an answer that its caller may see: not those of the connection, nor those of the owner."""
+    dropped = {name.strip().lower() for name in headers.get("connection", "").split(",")} | _KEPT_BACK
+    return [
+        (name.lower(), value)
+        for name, value in headers.raw
+        if (text := name.decode("latin-1").lower()) not in dropped
+        and not text.startswith(_OURS)
+        and not any(word in text for word in _ABOUT_THE_OWNER)
+    ]
+
+
+def passes(dialect: Dialect, status: int) -> bool:
+    """Tell whether an upstream's error goes to the caller as it is.
+
+    The chat format keeps the promise of the marathon track: whatever went wrong upstream is a 502. Callers of the other
+    formats decide by the upstream's own status whether to ask again. What only concerns the owner's account stays here
+    in every format: an agent would read a 401 as its own.
+    """
+    return dialect != "chat" and status >= 400 and status not in _OWNERS_TROUBLE
+
+
+def upstream_failure(reply: Reply, key: str, *, billed: bool) -> RejectionError:
+    """Return the error that stands for one of an upstream."""
+    status = reply.status
+    reason = _OWNERS_TROUBLE.get(status) or without_key(_reason(reply.error or b""), key)
+    headers: dict[str, str] = {"x-ekiden-upstream-status": str(status)}
+    if billed or status not in RETRIED:
+        # Sent again by the client, the call would be billed again, or turned away for the same reason.
+        headers |= NO_RETRY
+    elif "retry-after" in reply.response.headers:
+        headers["retry-after"] = reply.response.headers["retry-after"]
+    text = f"upstream error: HTTP {status}: {reason}" if reason else f"upstream error: HTTP {status}"
+    code = "upstream_refused" if status in REFUSED else "upstream_failed"
+    return RejectionError(502, text, code=code, headers=headers)
+
+
+def without_key(text: str, key: str) -> str:
+    """Return a text with the upstream's key struck out, should an upstream repeat it."""
+    return text.replace(key, "***") if key else text
+
+
+def _reason(body: bytes) -> str:
+    """Return what an upstream says went wrong."""
+    text = body.decode("utf-8", "replace")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return text.strip()[:LONGEST_REASON]
+    while isinstance(value, dict):
+        told = cast("dict[str, object]", value)
+        value = told.get("error", told.get("message", told.get("detail")))
+        if value is None:
+            return text[:LONGEST_REASON]
+    return (value if isinstance(value, str) else text)[:LONGEST_REASON]

@@ -1,0 +1,49 @@
+"""What the proxy says no with: a status, a text, and a body in the shape that the caller's client library reads."""
+
+from collections.abc import Mapping
+
+from ekiden_budget.errors import BudgetError, RefusedError
+from ekiden_policies.budget import Limit
+
+OUT_OF_BUDGET = 402
+OUT_OF_BUDGET_CODE = "insufficient_quota"
+"""The code that OpenAI gives a call above its quota; clients that know it do not ask again."""
+
+_EXHAUSTED: Mapping[Limit, str] = {
+    "tokens": "token budget exhausted",
+    "usd": "dollar budget exhausted",
+    "seconds": "time budget exhausted",
+    "closed": "budget closed",
+    "price": "price unknown",
+}
+
+
+class RejectionError(BudgetError):
+    """A request that is answered by the proxy itself, with an error.
+
+    Attributes:
+        status: The HTTP status.
+        code: A word for programs.
+        headers: Headers of the answer.
+    """
+
+    def __init__(self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.headers = dict(headers or {})
+
+    @classmethod
+    def out_of_budget(cls, error: RefusedError) -> "RejectionError":
+        """Return the refusal of a call that its budgets have no room for; asking again will not help."""
+        text = f"{_EXHAUSTED[error.refusal.limit]}: {error.refusal.message}"
+        return cls(OUT_OF_BUDGET, text, code=OUT_OF_BUDGET_CODE, headers=NO_RETRY)
+
+    @classmethod
+    def crowded(cls, message: str) -> "RejectionError":
+        """Return the refusal of a request that may be let in a moment later."""
+        return cls(503, message, code="overloaded", headers={"retry-after": "1"})
+
+
+NO_RETRY = {"x-should-retry": "false"}
+"""What the libraries of OpenAI and Anthropic look at before they send a request again."""
