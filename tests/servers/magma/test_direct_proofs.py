@@ -15,7 +15,7 @@ from servers.magma.strategies import laws, terms
         ("x ◇ y = y ◇ x", "x ◇ (y ◇ z) = x ◇ (y ◇ z)", 0),
         ("x ◇ y = y ◇ x", "x ◇ (y ◇ z) = (y ◇ z) ◇ x", 1),
         ("x = x ◇ y", "(x ◇ y) ◇ z = x ◇ y", 1),
-        ("x = y ◇ z", "x ◇ y = z ◇ w", 2),
+        ("x = y ◇ y", "x ◇ y = z ◇ w", 2),
         ("y ◇ (y ◇ y) = x", "x = y ◇ x", 2),
     ],
 )
