@@ -1,0 +1,112 @@
+"""What a Solo run shows: a line a problem, and a table at the end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ekiden_judge import Problem
+from ekiden_orchestrator.marathon.submission import Submission
+from ekiden_orchestrator.solo.results import Results, SoloRecord
+
+MOST_ROWS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Undertaking:
+    """What a run is about to do.
+
+    Attributes:
+        submission: The solver.
+        problems: What the problems are called.
+        chosen: How many are asked for.
+        still_open: How many of them are not solved yet.
+        judge: Who judges.
+        tokens: Tokens of the run; below 0 there is no cap.
+        upstreams: Where models are asked.
+        output: The results file.
+    """
+
+    submission: Submission
+    problems: str
+    chosen: int
+    still_open: int
+    judge: str
+    tokens: int
+    upstreams: Sequence[str]
+    output: Path
+
+
+class Display:
+    """Shows one run on a console; a call is told only if asked for."""
+
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
+        self._console = console
+        self._verbose = verbose
+        self._number = 0
+        self._total = 0
+
+    def heading(self, undertaking: Undertaking) -> None:
+        """Say what is about to run."""
+        self._total = undertaking.still_open
+        before = undertaking.chosen - undertaking.still_open
+        known = f", {before} of them solved before" if before else ""
+        budget = "no cap on tokens" if undertaking.tokens < 0 else f"{undertaking.tokens:,} tokens"
+        submission = undertaking.submission
+        self._line("Solo Run")
+        self._line(f"  Solver:   {submission.name}{' (built in)' if submission.built_in else ''}")
+        self._line(f"  Problems: {undertaking.problems} ({undertaking.chosen}{known})")
+        self._line(f"  Judge:    {undertaking.judge}")
+        self._line(f"  Models:   {', '.join(undertaking.upstreams) or 'none: there is no key'}; {budget}")
+        self._line(f"  Results:  {undertaking.output}")
+
+    def begin(self, problem: Problem) -> None:
+        """Say which problem comes next, where somebody waits for it."""
+        self._number += 1
+        if self._verbose:
+            self._line(f"  [{self._number}/{self._total}] {problem.id} ...")
+
+    def call(self, problem: Problem, call: str) -> None:
+        """Say that a call begins."""
+        if self._verbose:
+            self._line(f"    {problem.id}: {call}_start")
+
+    def done(self, problem: Problem, record: SoloRecord) -> None:
+        """Say how a problem went."""
+        outcome = f"solved ({record.verdict})" if record.solved else record.ending
+        calls = f"{record.judge_calls} judge, {record.llm_calls} llm, {record.tokens:,} tokens"
+        self._line(f"  [{self._number}/{self._total}] {problem.id}  {outcome}  {record.seconds:.1f} s  {calls}")
+
+    def table(self, problems: Sequence[Problem], results: Results, output: Path) -> None:
+        """Show the results; of many problems only those that are not solved."""
+        records = {problem.id: results.results[problem.id] for problem in problems if problem.id in results.results}
+        solved = sum(record.solved for record in records.values())
+        shown = records
+        if len(records) > MOST_ROWS:
+            shown = {name: record for name, record in records.items() if not record.solved}
+        table = Table()
+        for heading in ("Problem", "Result", "Verdict"):
+            table.add_column(heading)
+        for heading in ("Judge calls", "LLM calls", "Tokens", "Seconds"):
+            table.add_column(heading, justify="right")
+        for name, record in list(shown.items())[:MOST_ROWS]:
+            result = Text("solved", "green") if record.solved else Text(record.ending, "yellow")
+            figures = (f"{record.judge_calls}", f"{record.llm_calls}", f"{record.tokens:,}", f"{record.seconds:.1f}")
+            table.add_row(Text(name), result, record.verdict or "", *figures)
+        self._line()
+        if shown:
+            self._console.print(table)
+        if len(shown) > MOST_ROWS:
+            self._line(f"  and {len(shown) - MOST_ROWS} more that are not solved")
+        tokens = sum(record.tokens for record in records.values())
+        seconds = sum(record.seconds for record in records.values())
+        self._line("=== Result ===")
+        self._line(f"  Solved:   {solved} / {len(problems)}")
+        self._line(f"  Spent:    {seconds:.1f} s, {tokens:,} tokens")
+        self._line(f"  Results:  {output}")
+
+    def _line(self, text: str = "") -> None:
+        self._console.print(Text("".join(sign if sign.isprintable() else "�" for sign in text)), soft_wrap=True)

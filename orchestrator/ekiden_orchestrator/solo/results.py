@@ -1,0 +1,98 @@
+"""What a Solo run leaves: a record for each problem, in one file that is written whole after each of them."""
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ekiden_config import JudgeName
+from ekiden_judge import Problem
+from ekiden_orchestrator.judging import read_bounded
+from ekiden_orchestrator.marathon.folder import write_whole
+from ekiden_orchestrator.solo.errors import SoloError
+
+MAX_RESULTS_BYTES = 1 << 30
+
+EntryType = Literal["judge", "llm", "unknown", "error", "timeout", "solver_stderr"]
+Ending = Literal["solved", "solver ended", "out of time", "line too long"]
+
+
+class LogEntry(BaseModel):
+    """One thing that happened."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: EntryType
+    at_seconds: float = Field(description="Since the solver was started.")
+    seconds: float = Field(default=0.0, description="How long the call took.")
+    request: dict[str, object] = Field(default_factory=dict[str, object])
+    reply: dict[str, object] = Field(default_factory=dict[str, object])
+    text: str = ""
+
+
+class SoloRecord(BaseModel):
+    """How one problem went."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solved: bool
+    verdict: str | None = Field(description="The verdict of the accepted answer.")
+    code: str | None = Field(description="Its code.")
+    llm_calls: int
+    judge_calls: int
+    tokens: int = Field(description="Tokens of its calls, as the budget settled them.")
+    seconds: float
+    ending: Ending
+    exit_code: int | None = Field(description="The solver's exit status, negative for the signal that ended it.")
+    judge: JudgeName
+    equation1: str
+    equation2: str
+    log: tuple[LogEntry, ...]
+
+    def settles(self, problem: Problem, judge: JudgeName) -> bool:
+        """Tell whether the problem need not be run again: this very question is solved by this very judge."""
+        same_question = (self.equation1, self.equation2) == (problem.equation1, problem.equation2)
+        return self.solved and self.judge == judge and same_question
+
+
+class Results(BaseModel):
+    """The results file: the solver, and its records by problem id."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Literal[1] = 1
+    solver: str
+    results: dict[str, SoloRecord] = Field(default_factory=dict[str, SoloRecord])
+
+    def keep(self, path: Path, problem: Problem, record: SoloRecord) -> None:
+        """Add or replace a record, and write the file whole.
+
+        Raises:
+            SoloError: It cannot be written.
+        """
+        self.results[problem.id] = record
+        text = json.dumps(self.model_dump(mode="json"), ensure_ascii=True, indent=1)
+        try:
+            write_whole(path, text.encode() + b"\n")
+        except OSError as error:
+            raise SoloError(f"Cannot write {str(path)!r}: {error.strerror or error}.") from error
+
+
+def read_results(path: Path, solver: str) -> Results:
+    """Read the results of an earlier run of a solver, or begin new ones.
+
+    Raises:
+        CommandError: The file holds something else, or another solver's results.
+    """
+    if not path.exists():
+        return Results(solver=solver)
+    try:
+        results = Results.model_validate_json(read_bounded(path, MAX_RESULTS_BYTES))
+    except ValidationError as error:
+        raise SoloError(f"{str(path)!r} holds no results of a Solo run; name another file with --output.") from error
+    if results.solver != solver:
+        raise SoloError(
+            f"{str(path)!r} holds results of the solver {results.solver!r}; name another file with --output."
+        )
+    return results

@@ -1,0 +1,237 @@
+"""A Solo run: the problems one after the other, each by a process of its own."""
+
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ekiden_config import JudgeName, Settings
+from ekiden_judge import Problem
+from ekiden_judge.choice import ChooseJudge, Judge, choose_judge
+from ekiden_orchestrator.marathon.environment import CHECKOUT
+from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
+from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_manifest
+from ekiden_orchestrator.marathon.model_access import find_models
+from ekiden_orchestrator.marathon.plan import isolations_for
+from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
+from ekiden_orchestrator.solo.config import SoloConfig, with_route
+from ekiden_orchestrator.solo.display import Display, Undertaking
+from ekiden_orchestrator.solo.errors import SoloError
+from ekiden_orchestrator.solo.models import RunModels, open_models
+from ekiden_orchestrator.solo.process import MARK, Bounds, SolverProcess
+from ekiden_orchestrator.solo.prompt import read_prompt
+from ekiden_orchestrator.solo.results import Results, SoloRecord, read_results
+from ekiden_orchestrator.solo.session import Session
+from ekiden_warden import python_folders
+from ekiden_warden.places import system_view
+
+TOKENS_PER_PROBLEM = 65_536
+_PASSED_THROUGH = ("PATH", "USER", "LANG", "TERM", "PYTHONPATH")
+
+
+@dataclass(frozen=True, slots=True)
+class SoloRequest:
+    """What a Solo run is asked to do; None leaves a choice to the settings.
+
+    Attributes:
+        solver: A folder with `solver.py`, or a built-in solver.
+        problems: A problem file, or a packaged set.
+        ids: The problems to run; empty: all.
+        output: The results file.
+        judge: Who judges.
+        budget_tokens: Tokens of the whole run; 0 refuses every call, below 0 there is no cap.
+    """
+
+    solver: str
+    problems: str
+    ids: tuple[str, ...] = ()
+    output: Path | None = None
+    judge: JudgeName | None = None
+    budget_tokens: int | None = None
+
+
+def run_solo(
+    request: SoloRequest,
+    settings: Settings,
+    config: SoloConfig,
+    display: Display,
+    *,
+    choose: ChooseJudge = choose_judge,
+) -> bool:
+    """Run a solver on each problem that it has not solved yet, and tell whether all are solved now.
+
+    Raises:
+        CommandError: Something about the request is wrong; no solver was started.
+        MarathonError: The solver or the problems cannot be read, or a solver could read the models' keys.
+        BudgetError: The ledger cannot be kept.
+    """
+    submission = read_submission(request.solver, limit_bytes=config.judge.max_solver_bytes)
+    manifest = read_manifest(request.problems, limit_bytes=settings.marathon.manifest_limit_bytes)
+    chosen = _chosen(manifest, request.ids)
+    judge_name = request.judge or settings.judge.default
+    budget = with_route(settings.budget, config.llm)
+    models = find_models(budget)
+    require_unreadable_keys(submission, models, settings.marathon)
+    output = request.output or _default_output(settings, submission, manifest)
+    with _held(output), choose(judge_name, settings) as judge:
+        results = read_results(output, submission.name)
+        open_problems = [problem for problem in chosen if not _is_settled(results, problem, judge_name)]
+        tokens = request.budget_tokens
+        if tokens is None:
+            tokens = TOKENS_PER_PROBLEM * len(open_problems)
+        undertaking = Undertaking(
+            submission=submission,
+            problems=manifest.name,
+            chosen=len(chosen),
+            still_open=len(open_problems),
+            judge=judge_name,
+            tokens=tokens,
+            upstreams=models.names,
+            output=output,
+        )
+        display.heading(undertaking)
+        name = f"solo {submission.name} {manifest.name}"
+        ledger = output.with_name(f"{output.stem}.ledger.db")
+        with open_models(models, config.llm, ledger=ledger, name=name, tokens=tokens) as run_models:
+            solo = _Solo(
+                submission, manifest, settings=settings, config=config, judge=judge, models=run_models, display=display
+            )
+            for problem in open_problems:
+                results.keep(output, problem, solo.run(problem))
+        display.table(chosen, results, output)
+        return all(_is_settled(results, problem, judge_name) for problem in chosen)
+
+
+class _Solo:
+    """What all problems of a run have in common."""
+
+    def __init__(
+        self,
+        submission: Submission,
+        manifest: Manifest,
+        *,
+        settings: Settings,
+        config: SoloConfig,
+        judge: Judge,
+        models: RunModels,
+        display: Display,
+    ) -> None:
+        self._submission = submission
+        self._manifest = manifest
+        self._settings = settings
+        self._config = config
+        self._judge = judge
+        self._models = models
+        self._display = display
+        self._prompt = read_prompt(submission.source)
+
+    def run(self, problem: Problem) -> SoloRecord:
+        """Run the solver on one problem."""
+        with ExitStack() as stack:
+            self._display.begin(problem)
+            root = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ekiden-", ignore_cleanup_errors=True)))
+            models = stack.enter_context(self._models.for_problem(problem.id))
+            process = stack.enter_context(self._start(root.resolve()))
+            session = Session(
+                problem,
+                process,
+                prompt=self._prompt,
+                judge=self._judge,
+                models=models,
+                tell=lambda call: self._display.call(problem, call),
+            )
+            ending = session.serve(self._first_line(problem))
+            process.end(kill=ending in ("out of time", "line too long"))
+            record = session.record(ending, self._judge.name)
+        record = record.model_copy(update={"tokens": models.spent})
+        self._display.done(problem, record)
+        return record
+
+    def _first_line(self, problem: Problem) -> dict[str, object]:
+        limits = self._judge.limits
+        return {
+            "problem": problem.unlabelled(),
+            "budget": {
+                "timeout_seconds": self._config.solver.timeout_seconds,
+                "max_code_length": limits.max_code_bytes,
+                "max_false_cert_bytes": limits.max_false_certificate_bytes,
+            },
+        }
+
+    def _start(self, root: Path) -> SolverProcess:
+        folders = {name: root / name for name in ("solver", "home", "tmp")}
+        for folder in folders.values():
+            folder.mkdir()
+        program = folders["solver"] / SOLVER_FILE
+        program.write_bytes(self._submission.source)
+        environment = {name: os.environ[name] for name in _PASSED_THROUGH if name in os.environ} | {
+            "HOME": str(folders["home"]),
+            "TMPDIR": str(folders["tmp"]),
+            "PYTHONIOENCODING": "utf-8",
+            "PYTHONUNBUFFERED": "1",
+            MARK: secrets.token_hex(16),
+        }
+        bounds = self._bounds(list(folders.values()))
+        return SolverProcess(
+            (sys.executable, str(program)), environment=environment, directory=folders["solver"], bounds=bounds
+        )
+
+    def _bounds(self, writes: Sequence[Path]) -> Bounds:
+        marathon = self._settings.marathon
+        isolations = isolations_for(marathon.isolation)
+        if self._submission.built_in:  # Ekiden itself: it may see its own packages
+            isolations = tuple(kind for kind in isolations if kind != "confined")
+        return Bounds(
+            time_limit_s=self._config.solver.timeout_seconds,
+            file_bytes=marathon.file_limit_bytes,
+            processes=self._config.sandbox.pids_limit or marathon.process_limit,
+            isolations=isolations,
+            view=system_view(writes=writes, shows=_modules(), hides=self._labelled()),
+        )
+
+    def _labelled(self) -> list[Path]:
+        """Return where labels lie, or answers of other runs."""
+        checkout = [CHECKOUT] if (CHECKOUT / "pyproject.toml").is_file() else []
+        return [*checkout, PROBLEM_SETS, self._manifest.origin]
+
+
+def _modules() -> list[Path]:
+    """Return the folders of this Python and of its modules."""
+    return [path for path in (*python_folders(), *map(Path, filter(None, sys.path))) if path.is_dir()]
+
+
+def _chosen(manifest: Manifest, ids: Sequence[str]) -> list[Problem]:
+    by_id = {problem.id: problem for problem in manifest.problems}
+    if unknown := [name for name in ids if name not in by_id]:
+        raise SoloError(
+            f"There is no problem {unknown[0]!r} in {manifest.name!r}; its ids begin with {next(iter(by_id))!r}."
+        )
+    return [by_id[name] for name in dict.fromkeys(ids)] if ids else list(manifest.problems)
+
+
+def _is_settled(results: Results, problem: Problem, judge: JudgeName) -> bool:
+    record = results.results.get(problem.id)
+    return record is not None and record.settles(problem, judge)
+
+
+def _default_output(settings: Settings, submission: Submission, manifest: Manifest) -> Path:
+    return Path(settings.marathon.runs_dir).parent / "solo" / f"{submission.name}__{manifest.name}.json"
+
+
+@contextmanager
+def _held(output: Path) -> Generator[None]:
+    """Make the results file's folder, and keep a second run out of the file."""
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(output.with_name(f".{output.name}.lock"), timeout=0):
+            yield
+    except Timeout as error:
+        raise SoloError(f"Another run is writing {str(output)!r}; wait for it, or name another --output.") from error
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        raise SoloError(f"Cannot write in {str(output.parent)!r}: {error.strerror}.") from error
