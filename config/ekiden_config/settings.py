@@ -154,10 +154,14 @@ def _merged(below: Tree, above: Mapping[str, object]) -> Tree:
 
 def _explanation(refusal: ValidationError, layers: Sequence[_Layer]) -> str:
     """Turn the first flaw into a sentence naming source, key and value."""
-    error = refusal.errors()[0]
+    # a misspelt key is the reason why another one is missing
+    error = min(refusal.errors(), key=lambda error: error["type"] != "extra_forbidden")
     path = [str(part) for part in error["loc"]]
-    layer = next((layer for layer in reversed(layers) if layer.sets(path)), layers[0])
+    present = path[:-1] if error["type"] == "missing" else path
+    layer = next((layer for layer in reversed(layers) if layer.sets(present)), layers[0])
     name = layer.name_of(path)
+    if error["type"] == "missing":
+        return f"Setting {name!r} is missing in {layer.source}: the section {layer.name_of(present)!r} needs it."
     if error["type"] == "extra_forbidden":
         known = _known_keys(path)
         near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)

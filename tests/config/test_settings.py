@@ -1,13 +1,15 @@
 """The order in which settings are read, and what is said of wrong ones."""
 
 import os
+import tomllib
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ekiden_config import ConfigError, ServerSettings, Settings, default_settings, load_settings
+from ekiden_config import ConfigError, ServerSettings, Settings, UpstreamSettings, default_settings, load_settings
 from ekiden_config.places import is_set, project_file
 
 
@@ -83,6 +85,33 @@ def test_the_token_is_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "open sesame" not in repr(settings)
 
 
+def test_a_budget_is_configured_with_upstreams_prices_and_pins(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write_text(
+        "[budget]\npinned = { temperature = 0.0, provider = { order = ['deepinfra/bf16'] } }\n"
+        "[budget.upstreams.gateway]\nbase_url = 'http://127.0.0.1:8000/v1/'\nkey_env = 'MY_KEY'\n"
+        "[budget.prices.'openai/*']\ninput_usd_per_million = 0.15\noutput_usd_per_million = 1\n"
+    )
+    monkeypatch.setenv("EKIDEN_BUDGET_ALLOWED_MODELS", '["openai/*"]')
+    settings = load_settings().budget
+    assert settings.pinned == {"temperature": 0.0, "provider": {"order": ["deepinfra/bf16"]}}
+    assert settings.upstreams == {
+        "gateway": UpstreamSettings(base_url="http://127.0.0.1:8000/v1", key_env="MY_KEY", dialects=("chat",))
+    }
+    assert settings.prices["openai/*"].input_usd_per_million == Decimal("0.15")
+    assert settings.allowed_models == ("openai/*",)
+
+
+def test_settings_in_the_reference_are_those_there_are() -> None:
+    reference = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text("utf-8")
+    shown = reference[reference.index("```toml") + len("```toml") :]
+    read = tomllib.loads(shown[: shown.index("```")])
+    defaults = default_settings().model_dump(mode="json")
+    assert {key: value for key, value in read["budget"].items() if key not in {"upstreams", "prices"}} == {
+        key: value for key, value in defaults["budget"].items() if key not in {"upstreams", "prices", "token"}
+    }
+    load_settings(read)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -96,6 +125,20 @@ def test_the_token_is_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
         ("servers.x.tool_timeout = 1", "Unknown setting 'servers.x.tool_timeout' in FILE: did you mean "
          "'servers.x.tool_timeout_s'?"),
         ("http.token = 7", "Setting 'http.token' in FILE is a secret: Input should be a valid string."),
+        ("budget.upstreams.x.bas_url = 1", "Unknown setting 'budget.upstreams.x.bas_url' in FILE: did you mean "
+         "'budget.upstreams.x.base_url'?"),
+        ("budget.upstreams.x.models = ['*']", "Setting 'budget.upstreams.x.base_url' is missing in FILE: the section "
+         "'budget.upstreams.x' needs it."),
+        ("budget.upstreams.x.base_url = 'h'", "Setting 'budget.upstreams.x.base_url' in FILE is 'h': "
+         "an address starts with http:// or https:// and names a host."),
+        ("budget.upstreams.x = {base_url = 'http://u:hush@h'}", "Setting 'budget.upstreams.x.base_url' in FILE is a "
+         "secret: an address holds no user, query or fragment; the key belongs in the variable of key_env."),
+        ("budget.upstreams.x = {base_url = 'http://h', key_env = 'sk-hush'}", "Setting 'budget.upstreams.x.key_env' in "
+         "FILE is a secret: it names a variable such as 'MY_KEY', in capitals; the key itself stays out of the file."),
+        ("budget.prices.m = {input_usd_per_million = -1, output_usd_per_million = 1}", "Setting "
+         "'budget.prices.m.input_usd_per_million' in FILE is -1: Input should be greater than or equal to 0."),
+        ("budget.pinned.temperature = nan", "Setting 'budget.pinned' in FILE is {'temperature': nan}: Out of range "
+         "float values are not JSON compliant."),
     ],
 )  # fmt: skip
 def test_a_wrong_setting_is_told_with_its_file_key_and_value(project: Path, text: str, message: str) -> None:
