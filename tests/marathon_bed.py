@@ -3,13 +3,15 @@
 import io
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from rich.console import Console
 
-from ekiden_config import MarathonSettings, Settings
+from ekiden_config import BudgetSettings, MarathonSettings, Settings
 from ekiden_orchestrator.marathon.display import Display
-from ekiden_orchestrator.marathon.run import Request, start_run
+from ekiden_orchestrator.marathon.request import Request
+from ekiden_orchestrator.marathon.run import start_run
 from ekiden_orchestrator.marathon.summary import Summary
 
 SOLVERS = Path(__file__).parent / "data" / "solvers"
@@ -50,11 +52,22 @@ class Bed:
         path.write_text("".join(lines[number - 1] + "\n" for number in numbers), encoding="utf-8")
         return str(path)
 
-    def run(self, solver: str, *, manifest: str | None = None, seconds: float = 30, score: bool = True) -> Summary:
+    def run(
+        self,
+        solver: str,
+        *,
+        manifest: str | None = None,
+        seconds: float = 30,
+        tokens: int | None = None,
+        usd: Decimal | None = None,
+        score: bool = True,
+    ) -> Summary:
         request = Request(
             solver=solver,
             manifest=manifest or self.manifest(1, 2, 3, 4, 5),
             budget_seconds=seconds,
+            budget_tokens=tokens,
+            budget_usd=usd,
             output_dir=self.run_folder,
         )
         return start_run(request, self.settings, self.display, score=score)
@@ -62,6 +75,18 @@ class Bed:
     def change(self, **settings: object) -> None:
         marathon = MarathonSettings.model_validate({**self.settings.marathon.model_dump(), **settings})
         self.settings = self.settings.model_copy(update={"marathon": marathon})
+
+    def connect(self, url: str, **budget: object) -> None:
+        """Have the runs here ask their models at an address, with the key in `SCRIPTED_API_KEY`."""
+        upstream = {"base_url": url, "key_env": "SCRIPTED_API_KEY", "dialects": ["chat", "messages"]}
+        given = {**self.settings.budget.model_dump(), "upstreams": {"scripted": upstream}, **budget}
+        self.settings = self.settings.model_copy(update={"budget": BudgetSettings.model_validate(given)})
+
+    def again(self) -> "Bed":
+        """Make another bed like this one."""
+        root = self.root / "again"
+        root.mkdir()
+        return Bed(root, self.settings, self.output)
 
     def scratch_report(self, attempt: int = 1) -> dict[str, object]:
         return json.loads((self.run_folder / "attempts" / str(attempt) / "scratch" / "report.json").read_text("utf-8"))

@@ -77,7 +77,7 @@ def test_bad_input_is_one_line_and_exit_status_2(tmp_path: Path) -> None:
     for arguments, message in (
         (["--manifest", "empty.jsonl"], "holds no problems"),
         (["--manifest", "huge.jsonl"], "manifest limit"),
-        (["--manifest", "normal_100", "--budget-tokens", "5"], "no proxy"),
+        (["--manifest", "normal_100", "--budget-usd", "much"], "no amount of dollars"),
         ([], "--manifest"),
         (["--score-only"], "--output-dir"),
         (["--resume", "nowhere", "--budget-seconds", "5"], "--resume alone"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,13 +17,20 @@ if TYPE_CHECKING:
 
     from ekiden_config import Settings
     from ekiden_orchestrator.marathon.display import Display
-    from ekiden_orchestrator.marathon.run import Request
+    from ekiden_orchestrator.marathon.request import Request
     from ekiden_orchestrator.marathon.summary import Summary
 
 app = typer.Typer(name="marathon", help="Run a solver over a batch of problems and judge it.", no_args_is_help=True)
 
 STOPPED = 1
 INTERRUPTED = 130
+
+
+def _dollars(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except ArithmeticError as error:
+        raise typer.BadParameter(f"{text!r} is no amount of dollars; write one such as 0.50") from error
 
 
 @app.callback()
@@ -42,10 +50,22 @@ def run(
     budget_seconds: Annotated[
         float | None, typer.Option(help="Wall time of the solver, in place of the ratio.")
     ] = None,
-    budget_tokens: Annotated[int, typer.Option(help="Language-model tokens; only 0 is possible yet.")] = 0,
+    budget_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens of language models, in place of the ratio: 0 denies every call, below 0 is no cap.",
+            show_default="ratio x problems x 65536; 0 without a model to ask",
+        ),
+    ] = None,
+    budget_usd: Annotated[
+        Decimal | None,
+        typer.Option(
+            parser=_dollars, metavar="USD", help="Dollars for language models; needs prices.", show_default="no cap"
+        ),
+    ] = None,
     compression_ratio: Annotated[
         float | None,
-        typer.Option(help="Wall time as a share of 600 s a problem.", show_default="0.5"),
+        typer.Option(help="Wall time and tokens as a share of 600 s and 65536 a problem.", show_default="0.5"),
     ] = None,
     output_dir: Annotated[Path | None, typer.Option(metavar="DIR", help="The run folder, new or empty.")] = None,
     no_score: Annotated[bool, typer.Option("--no-score", help="Run, but do not judge.")] = False,
@@ -56,7 +76,7 @@ def run(
         Path | None, typer.Option(metavar="RUN", help="Go on with a run that was killed or interrupted.")
     ] = None,
     problem_seconds: Annotated[
-        float | None, typer.Option(help="Search time of a built-in solver, in seconds a problem.")
+        float | None, typer.Option(help="Search time of the solver harvest, in seconds a problem.")
     ] = None,
     judge: Annotated[
         str | None,
@@ -69,13 +89,15 @@ def run(
     input or a judge that is not to be had here, before anything starts; 130 when interrupted.
     """
     from ekiden_orchestrator.marathon.errors import MarathonError
-    from ekiden_orchestrator.marathon.run import Request, RunInterrupted, RunStopped
+    from ekiden_orchestrator.marathon.request import Request
+    from ekiden_orchestrator.marathon.run import RunInterrupted, RunStopped
 
     request = Request(
         solver=solver,
         manifest=manifest or "",
         budget_seconds=budget_seconds,
         budget_tokens=budget_tokens,
+        budget_usd=budget_usd,
         compression_ratio=compression_ratio,
         output_dir=output_dir,
         problem_seconds=problem_seconds,
@@ -148,7 +170,8 @@ def _score(request: Request, settings: Settings, display: Display) -> Summary:
 
 def _resume(root: Path, request: Request, settings: Settings, display: Display, *, score: bool) -> Summary:
     from ekiden_orchestrator.marathon.errors import MarathonError
-    from ekiden_orchestrator.marathon.run import Request, resume_run
+    from ekiden_orchestrator.marathon.request import Request
+    from ekiden_orchestrator.marathon.run import resume_run
 
     if request != Request(solver="harvest", manifest=""):
         raise MarathonError("A resumed run keeps its solver, manifest, budget, judge and folder; give --resume alone.")

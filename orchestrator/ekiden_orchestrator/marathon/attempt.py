@@ -31,6 +31,7 @@ class Glance:
     state: str
     elapsed_s: float
     answers: Counter[str]
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class _Attempt:
         self._streams: dict[int, LineRing | None] = {stdout: None, stderr: self._ring}
         self._tail = AnswersTail()
         self._progress = _Progress()
-        self._limits = Limits(plan.wall_s, plan.tokens, plan.output_bytes, settings.grace_s)
+        self._limits = Limits(plan.wall_s, plan.token_limit, plan.output_bytes, settings.grace_s)
 
     def watch_over(self) -> bool:
         """Serve the solver until all of it is gone; tell whether the user interrupted."""
@@ -247,9 +248,10 @@ class _Attempt:
         """Let the watchdog decide, and tell the observer."""
         progress = self._progress
         elapsed_s = progress.elapsed_s()
+        tokens = None if self._plan.models is None else self._plan.models.settled_tokens()
         self._tail.read_more(self._answers)
         if progress.started_at is not None and progress.wall_s is None:
-            reading = Reading(elapsed_s, 0, self._answers.size())
+            reading = Reading(elapsed_s, tokens or 0, self._answers.size())
             decision = decide(self._limits, reading, progress.watch)
             progress.watch = decision.watch
             if decision.action == "terminate":
@@ -261,7 +263,7 @@ class _Attempt:
             if elapsed_s >= progress.next_heartbeat_s:
                 self._observer.heartbeat(round(elapsed_s, 3))
                 progress.next_heartbeat_s = elapsed_s + self._settings.heartbeat_s
-        self._observer.glance(Glance(self._state(), elapsed_s, self._tail.counts()))
+        self._observer.glance(Glance(self._state(), elapsed_s, self._tail.counts(), tokens))
 
     def _state(self) -> str:
         progress = self._progress

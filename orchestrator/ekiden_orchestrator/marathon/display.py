@@ -19,7 +19,7 @@ from ekiden_orchestrator.marathon.events import AttemptEnded, RunStarted
 from ekiden_orchestrator.marathon.folder import RunFolder
 from ekiden_orchestrator.marathon.summary import Summary
 
-Phase = Literal["solving", "judging"]
+Phase = Literal["solving", "settling", "judging"]
 
 _REFRESH_S = 0.1
 _PLAIN_INTERVAL_S = 30.0
@@ -59,7 +59,11 @@ class Display:
         self.line("Marathon Run")
         self.line(f"  Solver:   {started.solver}{' (built in)' if started.built_in else ''}")
         self.line(f"  Manifest: {started.manifest} ({started.problems})")
-        self.line(f"  Budget:   {started.budget_seconds:g} s, {started.budget_tokens} tokens ({started.budget_origin})")
+        dollars = "" if started.budget_usd is None else f", ${started.budget_usd:f}"
+        tokens = _tokens(started.budget_tokens)
+        self.line(f"  Budget:   {started.budget_seconds:g} s, {tokens}{dollars} ({started.budget_origin})")
+        if started.models:
+            self.line(f"  Models:   {', '.join(started.models)}")
         if started.pool_seconds is not None:
             self.line(f"  Search:   {started.pool_seconds:g} s for the whole batch (raise it with --problem-seconds)")
         self.line(f"  Judge:    {judge}")
@@ -103,7 +107,8 @@ class Display:
         claims = "  ".join(f"{claim} {counts[claim]}" for claim in ("false", "true", "other") if counts[claim])
         used = f"{glance.elapsed_s:.1f} / {self._expected_s:g} s"
         answers = f"{counts.total()} of {self._problems} answered"
-        self._show(f"solver {glance.state}  {used}  {answers}  {claims}", glance.elapsed_s, self._expected_s)
+        tokens = "" if glance.tokens is None else f"  {glance.tokens:,} tokens"
+        self._show(f"solver {glance.state}  {used}{tokens}  {answers}  {claims}", glance.elapsed_s, self._expected_s)
 
     def judging(self, done: int, total: int) -> None:
         """Show how far the judge is."""
@@ -151,7 +156,7 @@ class Display:
             self.line(f"  Harness errors: {summary.harness_errors} answers could not be judged; see the log")
         if summary.wall_seconds is not None:
             self.line(f"  Wall used:     {summary.wall_seconds:.1f} / {summary.budget_seconds:g} s")
-            self.line(f"  Tokens used:   {summary.tokens_used} / {summary.budget_tokens}")
+            self._spending(summary)
         self._axioms(summary)
         self._labels(summary)
         for note in summary.notes:
@@ -161,6 +166,18 @@ class Display:
         self.line(f"  Log:     {folder.log}")
         if summary.score is not None:
             self._console.print(_status_table(summary))
+
+    def _spending(self, summary: Summary) -> None:
+        """Say what language models have cost."""
+        budget = 0 if summary.budget_tokens is None else summary.budget_tokens
+        exhausted = " (exhausted)" if summary.tokens_exhausted else ""
+        self.line(f"  Tokens used:   {summary.tokens_used} / {'no cap' if budget < 0 else budget}{exhausted}")
+        if summary.usd_spent is not None and (summary.usd_spent or summary.budget_usd is not None):
+            cap = "" if summary.budget_usd is None else f" / ${summary.budget_usd:f}"
+            self.line(f"  Spent:         ${summary.usd_spent:f}{cap}")
+        if summary.model_calls:
+            calls = ", ".join(f"{outcome} {count}" for outcome, count in summary.model_calls.items())
+            self.line(f"  Model calls:   {calls}")
 
     def _axioms(self, summary: Summary) -> None:
         """Say what accepted answers rest on, where the judge can tell."""
@@ -182,6 +199,10 @@ class Display:
             self.line(f"  Contradicts its label: {name}")
         if len(labels.contradicting) > _SHOWN_CONTRADICTIONS:
             self.line(f"  ... and {len(labels.contradicting) - _SHOWN_CONTRADICTIONS} more; see the summary")
+
+
+def _tokens(budget: int) -> str:
+    return "no cap on tokens" if budget < 0 else f"{budget} tokens"
 
 
 def _status_table(summary: Summary) -> Table:

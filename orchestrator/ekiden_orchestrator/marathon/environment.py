@@ -13,19 +13,21 @@ from ekiden_warden import View, as_seen, home_folders, python_folders
 
 CHECKOUT = Path(__file__).parents[3]
 """The root of the source tree, where this is one: its tests bring labelled problems."""
-PASSED_THROUGH = ("PATH", "USER", "LANG", "TERM")
+PASSED_THROUGH = ("PATH", "USER", "LANG", "TERM", "FEWSHOT_VERIFY_BEFORE_CACHE")
 POOL_VARIABLE = "EKIDEN_HARVEST_SECONDS"
 _ANSWERS_VARIABLE = "JUDGE_MARATHON_OUTPUT"
 
 
 def contract_environment(
-    folder: AttemptFolder, *, wall_s: float, tokens: int, inherited: Mapping[str, str] = os.environ
+    folder: AttemptFolder, *, wall_s: float, tokens: int, model: str = "", inherited: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """Return the environment that every solver gets; nothing else of the runner's reaches it.
 
     `HOME` and `TMPDIR` are private folders of the attempt, so that nothing persists from run to run.
     """
     environment = {name: inherited[name] for name in PASSED_THROUGH if name in inherited}
+    if model:
+        environment["JUDGE_MARATHON_MODEL"] = model
     path = os.pathsep.join(filter(None, (str(folder.library), inherited.get("PYTHONPATH"))))
     return environment | {
         "HOME": str(folder.home),
@@ -42,9 +44,11 @@ def contract_environment(
     }
 
 
-def built_in_environment(pool_s: float, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return what a built-in solver gets besides: its share of the time, and the caches of compiled kernels."""
-    extra = {POOL_VARIABLE: f"{pool_s:.3f}", "XDG_CACHE_HOME": str(Path(platformdirs.user_cache_dir("ekiden")).parent)}
+def built_in_environment(pool_s: float | None, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return what a built-in solver gets besides: the caches of compiled kernels, and its share of the time if any."""
+    extra = {"XDG_CACHE_HOME": str(Path(platformdirs.user_cache_dir("ekiden")).parent)}
+    if pool_s is not None:
+        extra[POOL_VARIABLE] = f"{pool_s:.3f}"
     if "NUMBA_CACHE_DIR" in inherited:
         extra["NUMBA_CACHE_DIR"] = inherited["NUMBA_CACHE_DIR"]
     return extra

@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -10,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, V
 from ekiden_config import JudgeName
 from ekiden_judge import Verdict
 from ekiden_orchestrator.marathon.errors import MarathonError
+from ekiden_orchestrator.marathon.spending import Spending
 
 EndReason = Literal["exited", "wall", "tokens", "output", "interrupted", "lost"]
 
@@ -40,6 +42,8 @@ class RunStarted(_Event):
     budget_seconds: float
     budget_tokens: int
     budget_origin: str
+    budget_usd: Decimal | None = None
+    models: tuple[str, ...] = ()
     pool_seconds: float | None
     judge: JudgeName = "exact"
 
@@ -72,7 +76,7 @@ class Heartbeat(_Event):
 
 
 class AttemptEnded(_Event):
-    """Nothing of the attempt runs any more."""
+    """Nothing of the attempt runs any more, and all its calls to models are settled."""
 
     type: Literal["attempt_ended"] = "attempt_ended"
     attempt: int
@@ -84,6 +88,7 @@ class AttemptEnded(_Event):
     stderr_tail: str
     answer_bytes: int
     notes: tuple[str, ...]
+    spending: Spending | None = None
 
 
 class Judged(_Event):

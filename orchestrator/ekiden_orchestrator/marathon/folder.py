@@ -103,6 +103,16 @@ class RunFolder:
         return self.root / "run.log"
 
     @property
+    def ledger(self) -> Path:
+        """The ledger of what language models cost; it holds no token and no key."""
+        return self.root / "budget.sqlite"
+
+    @property
+    def telemetry(self) -> Path:
+        """The settled tokens as a number, for whoever watches; nothing reads it here."""
+        return self.root / "_proxy_state" / "tokens_used.txt"
+
+    @property
     def lock(self) -> Path:
         """Held by the one runner that may work here."""
         return self.root / "lock"

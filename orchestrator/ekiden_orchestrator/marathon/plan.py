@@ -3,20 +3,24 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ekiden_config import MarathonSettings
 from ekiden_orchestrator.marathon.environment import built_in_environment, confined_view, contract_environment
 from ekiden_orchestrator.marathon.folder import AttemptFolder, RunFolder
+from ekiden_orchestrator.marathon.model_access import ModelAccess
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE
 from ekiden_warden import Order
 
 _WARDEN_MARGIN_S = 30.0
-_ISOLATIONS = {
-    "auto": ("confined", "namespaces", "subreaper", "group"),
-    "namespaces": ("namespaces", "subreaper", "group"),
-    "subreaper": ("subreaper", "group"),
-    "group": ("group",),
-}
+_ISOLATIONS = ("confined", "namespaces", "subreaper", "group")
+KEEP_KEYS = frozenset({"confined", "namespaces"})
+"""The kinds of isolation in which a solver sees no process of its owner, who holds the keys."""
+
+
+def isolations_for(strongest: Literal["auto", "namespaces", "subreaper", "group"]) -> tuple[str, ...]:
+    """Return the kinds of isolation to try, strongest first."""
+    return _ISOLATIONS if strongest == "auto" else _ISOLATIONS[_ISOLATIONS.index(strongest) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +32,13 @@ class Plan:
         run: The run it belongs to.
         manifest_origin: The labelled manifest, hidden from a solver that is not ours.
         wall_s: Wall time it may use.
-        tokens: Token budget of the run.
+        tokens: Tokens that it is told it may use.
         output_bytes: Largest answers file.
-        pool_s: The time share of a built-in solver; None for anybody else's.
+        built_in: Whether the solver is Ekiden's own.
+        pool_s: The time share of a solver that takes one.
+        models: How it reaches language models; None if it cannot.
+        token_limit: Settled tokens of the run at which the solver is ended; 0 or less never ends it.
+        has_keys: Whether its runner has keys, which a solver that is not ours must not read.
     """
 
     number: int
@@ -39,7 +47,11 @@ class Plan:
     wall_s: float
     tokens: int
     output_bytes: int
-    pool_s: float | None
+    built_in: bool = False
+    pool_s: float | None = None
+    models: ModelAccess | None = None
+    token_limit: int = 0
+    has_keys: bool = False
 
     @property
     def folder(self) -> AttemptFolder:
@@ -49,13 +61,17 @@ class Plan:
 
 def order_for(plan: Plan, settings: MarathonSettings, *, stdout_fd: int, stderr_fd: int) -> Order:
     """Say what the warden has to do for an attempt."""
-    environment = contract_environment(plan.folder, wall_s=plan.wall_s, tokens=plan.tokens)
-    isolations = _ISOLATIONS[settings.isolation]
+    environment = contract_environment(plan.folder, wall_s=plan.wall_s, tokens=plan.tokens, model=settings.model)
+    if plan.models is not None:
+        environment |= plan.models.environment
+    isolations = isolations_for(settings.isolation)
     view = None
-    if plan.pool_s is not None:
+    if plan.built_in:
         environment |= built_in_environment(plan.pool_s)
         isolations = tuple(kind for kind in isolations if kind != "confined")
-    elif "confined" in isolations and sys.platform.startswith("linux"):
+    elif plan.has_keys and not settings.allow_readable_keys:
+        isolations = tuple(kind for kind in isolations if kind in KEEP_KEYS)
+    if not plan.built_in and "confined" in isolations and sys.platform.startswith("linux"):
         view = confined_view(plan.run, plan.folder, plan.manifest_origin)
     return Order(
         argv=(sys.executable, str(plan.folder.submission / SOLVER_FILE)),

@@ -1,9 +1,7 @@
 """A run as a whole: started, resumed, or judged once more; one runner at a time in a run folder."""
 
-import math
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -15,18 +13,18 @@ from ekiden_judge.choice import ChooseJudge, choose_judge
 from ekiden_orchestrator.marathon.answers import read_sealed
 from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.errors import MarathonError
-from ekiden_orchestrator.marathon.events import EventLog, RunStarted
+from ekiden_orchestrator.marathon.events import EventLog
 from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
+from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import Manifest, read_manifest
+from ekiden_orchestrator.marathon.model_access import ModelSource, find_models
+from ekiden_orchestrator.marathon.request import Request, decide
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.scoring import Bench, judge_answers
 from ekiden_orchestrator.marathon.stages import Run
 from ekiden_orchestrator.marathon.state import fold
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
-from ekiden_orchestrator.marathon.versions import versions
-from ekiden_policies.marathon_budget import MarathonBudgetError, marathon_budget
-from ekiden_policies.schedule import time_pool
 
 
 class RunInterrupted(Exception):  # noqa: N818 - no error: the user asked for it
@@ -60,20 +58,6 @@ def _way_on(root: Path) -> str:
     return "nothing was run yet: give the same command again"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a new run is asked to do; None leaves a choice to the settings."""
-
-    solver: str
-    manifest: str
-    budget_seconds: float | None = None
-    budget_tokens: int = 0
-    compression_ratio: float | None = None
-    output_dir: Path | None = None
-    problem_seconds: float | None = None
-    judge: JudgeName | None = None
-
-
 def start_run(
     request: Request, settings: Settings, display: Display, *, score: bool = True, choose: ChooseJudge = choose_judge
 ) -> Summary:
@@ -90,7 +74,9 @@ def start_run(
     submission = read_submission(request.solver, limit_bytes=marathon.solver_limit_bytes)
     manifest = read_manifest(request.manifest, limit_bytes=marathon.manifest_limit_bytes)
     name = request.judge or settings.judge.default
-    started = _started(request, marathon, submission, manifest, name)
+    models = find_models(settings.budget)
+    started = decide(request, marathon, submission=submission, manifest=manifest, models=models, judge=name)
+    require_unreadable_keys(submission, models, marathon)
     with ExitStack() as stack:
         judge = stack.enter_context(choose(name, settings)) if score else None
         root = _new_root(request, marathon, submission, manifest)
@@ -105,6 +91,7 @@ def start_run(
             folder,
             submission=submission,
             manifest=manifest,
+            models=models,
             settings=marathon,
             display=display,
             events=events,
@@ -123,7 +110,8 @@ def resume_run(
         MarathonError: The folder holds no run, or another runner is at work there.
         RunInterrupted: The user interrupted.
     """
-    with _opened(root, settings.marathon, display) as run:
+    models = find_models(settings.budget)
+    with _opened(root, settings.marathon, display, models) as run:
         if (shown := run.show_again()) is not None:
             return shown
         if not score:
@@ -147,7 +135,7 @@ def score_run(
         RunInterrupted: The user interrupted.
     """
     with (
-        _opened(root, settings.marathon, display) as run,
+        _opened(root, settings.marathon, display, ModelSource((), settings.budget)) as run,
         choose(judge or run.state.judge, settings) as chosen,
     ):
         return run.score_only(chosen)
@@ -198,7 +186,7 @@ def is_run(root: Path) -> bool:
 
 
 @contextmanager
-def _opened(root: Path, settings: MarathonSettings, display: Display) -> Generator[Run]:
+def _opened(root: Path, settings: MarathonSettings, display: Display, models: ModelSource) -> Generator[Run]:
     """Open a run of ours from its own snapshots of solver and manifest."""
     if not is_run(root):
         raise MarathonError(f"The folder {str(root)!r} holds no run (there is no events.jsonl in it).")
@@ -220,6 +208,7 @@ def _opened(root: Path, settings: MarathonSettings, display: Display) -> Generat
             folder,
             submission=submission,
             manifest=manifest,
+            models=models,
             settings=settings,
             display=display,
             events=events,
@@ -256,45 +245,6 @@ def _locked(root: Path) -> Generator[RunFolder]:
         yield folder
     finally:
         lock.release()
-
-
-def _started(
-    request: Request, settings: MarathonSettings, submission: Submission, manifest: Manifest, judge: JudgeName
-) -> RunStarted:
-    """Decide everything that the request leaves open."""
-    problems = len(manifest.problems)
-    try:
-        budget = marathon_budget(
-            problems,
-            seconds=request.budget_seconds,
-            tokens=request.budget_tokens,
-            compression_ratio=request.compression_ratio
-            if request.compression_ratio is not None
-            else settings.compression_ratio,
-            seconds_per_problem=settings.seconds_per_problem,
-        )
-    except MarathonBudgetError as error:
-        raise MarathonError(f"{error}") from error
-    if request.problem_seconds is not None and not 0 < request.problem_seconds < math.inf:
-        raise MarathonError(f"--problem-seconds is {request.problem_seconds!r}; it needs a number above 0.")
-    if request.problem_seconds is not None and not submission.built_in:
-        raise MarathonError("--problem-seconds is for built-in solvers; others share out their time themselves.")
-    pool_s = time_pool(problems, budget_s=budget.seconds, problem_s=request.problem_seconds)
-    return RunStarted(
-        versions=versions(),
-        solver=submission.name,
-        built_in=submission.built_in,
-        solver_sha256=submission.sha256,
-        manifest=manifest.name,
-        manifest_origin=str(manifest.origin),
-        manifest_sha256=manifest.sha256,
-        problems=problems,
-        budget_seconds=budget.seconds,
-        budget_tokens=budget.tokens,
-        budget_origin=budget.origin,
-        pool_seconds=pool_s if submission.built_in else None,
-        judge=judge,
-    )
 
 
 def _new_root(request: Request, settings: MarathonSettings, submission: Submission, manifest: Manifest) -> Path:

@@ -1,6 +1,7 @@
 """What is done to a run: solving, judging, concluding; each stage leaves an event before the next begins."""
 
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ekiden_config import JudgeName, MarathonSettings
@@ -19,10 +20,13 @@ from ekiden_orchestrator.marathon.events import (
     SolverStarted,
 )
 from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
+from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import Manifest
+from ekiden_orchestrator.marathon.model_access import ModelAccess, ModelSource, caps_of, open_models, settle_abandoned
 from ekiden_orchestrator.marathon.plan import Plan
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.scoring import Bench, judge_answers, recorded
+from ekiden_orchestrator.marathon.spending import Spending
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
@@ -41,6 +45,7 @@ class Run:
         *,
         submission: Submission,
         manifest: Manifest,
+        models: ModelSource,
         settings: MarathonSettings,
         display: Display,
         events: EventLog,
@@ -49,6 +54,7 @@ class Run:
         self._folder = folder
         self._submission = submission
         self._manifest = manifest
+        self._models = models
         self._settings = settings
         self._display = display
         self._events = events
@@ -103,6 +109,7 @@ class Run:
         lost = attempts[-1]
         folder = self._folder.attempt(lost.started.attempt)
         wait_until_gone(folder)
+        spending = settle_abandoned(self._folder)
         sealed = read_sealed(folder.answers, self._settings.output_limit_bytes - self.state.answer_bytes)
         folder.root.parent.mkdir(exist_ok=True)
         write_whole(folder.sealed, sealed.data)
@@ -117,6 +124,7 @@ class Run:
                 stderr_tail="",
                 answer_bytes=len(sealed.data),
                 notes=(*sealed.notes, "The runner was killed during this attempt."),
+                spending=spending,
             )
         )
         self._note(f"Attempt {lost.started.attempt} was lost with its runner after {lost.elapsed_seconds:.1f} s.")
@@ -133,26 +141,58 @@ class Run:
         if state.attempts and (remaining_s < _SHORTEST_RESUMED_ATTEMPT_S or output_bytes <= 0 or not open_problems):
             self._note(f"Nothing is left to run: {open_problems} problems without an answer, {remaining_s:.1f} s.")
             return
+        if state.tokens_exhausted and self._settings.tokens_end_run:
+            self._note("Nothing is left to run: the tokens are used up, which ends a run (marathon.tokens_end_run).")
+            return
         if state.attempts:
+            require_unreadable_keys(self._submission, self._models, self._settings)
             self._note(f"Going on with {open_problems} problems without an answer and {remaining_s:.1f} s.")
-        plan = Plan(
-            number=len(state.attempts) + 1,
-            run=self._folder,
-            manifest_origin=Path(state.started.manifest_origin),
-            wall_s=remaining_s,
-            tokens=state.started.budget_tokens,
-            output_bytes=output_bytes,
-            pool_s=_pool_left(state, remaining_s),
-        )
-        self._events.append(AttemptStarted(attempt=plan.number, wall_seconds=remaining_s, problems=open_problems))
-        plan.folder.create(self._submission, self._manifest.for_solver(without=answered))
-        ended = self._attempt(plan, open_problems)
+        number = len(state.attempts) + 1
+        self._events.append(AttemptStarted(attempt=number, wall_seconds=remaining_s, problems=open_problems))
+        self._folder.attempt(number).create(self._submission, self._manifest.for_solver(without=answered))
+        with self._open_models() as models:
+            plan = Plan(
+                number=number,
+                run=self._folder,
+                manifest_origin=Path(state.started.manifest_origin),
+                wall_s=remaining_s,
+                tokens=tokens_left(state, models),
+                output_bytes=output_bytes,
+                built_in=self._submission.built_in,
+                pool_s=_pool_left(state, remaining_s),
+                models=models,
+                token_limit=state.started.budget_tokens if self._settings.tokens_end_run else 0,
+                has_keys=self._models.has_keys,
+            )
+            ended = self._attempt(plan, open_problems)
+            if models is not None:
+                ended = ended.model_copy(update={"spending": self._settle(models)})
         self._events.append(ended)
         self._display.solver_ended(ended)
         self._log.write("marathon", f"attempt {ended.attempt} ended: {ended.reason}, exit code {ended.exit_code}")
         if ended.reason == "interrupted":
             self._compose()
             raise KeyboardInterrupt
+
+    def _open_models(self) -> AbstractContextManager[ModelAccess | None]:
+        started = self.state.started
+        if not self._models.upstreams:
+            self._note("No language model can be reached: no key is set and no upstream configured. The run goes on.")
+        elif self._models.has_keys and self._settings.allow_readable_keys and not self._submission.built_in:
+            self._note("The solver may be able to read the keys of the models (marathon.allow_readable_keys).")
+        caps = caps_of(started.budget_tokens, started.budget_usd)
+        name = f"{started.solver} on {started.manifest}"
+        return open_models(self._folder, self._models, self._settings, name=name, caps=caps)
+
+    def _settle(self, models: ModelAccess) -> Spending:
+        """Settle every call that was in flight when the solver ended."""
+        if calls := models.calls_in_flight():
+            self._note(f"{calls} calls are in flight: they have {self._settings.drain_s:g} s to end and be settled.")
+        with self._display.phase("settling"):
+            spending = models.end(self._settings.drain_s)
+        ways = ", ".join(f"{count} {outcome}" for outcome, count in spending.calls.items()) or "none"
+        self._log.write("marathon", f"{spending.tokens} tokens settled, ${spending.usd:f}; calls: {ways}")
+        return spending
 
     def _attempt(self, plan: Plan, problems: int) -> AttemptEnded:
         def started(event: SolverStarted) -> None:
@@ -247,6 +287,12 @@ class Run:
     def _note(self, text: str) -> None:
         self._log.write("marathon", text)
         self._display.note(text)
+
+
+def tokens_left(state: RunState, models: ModelAccess | None) -> int:
+    """Return the tokens that a solver is told it has: what earlier attempts have left of a finite budget."""
+    tokens = state.started.budget_tokens
+    return tokens if models is None or tokens <= 0 else max(0, tokens - models.spent_before)
 
 
 def _pool_left(state: RunState, remaining_s: float) -> float | None:

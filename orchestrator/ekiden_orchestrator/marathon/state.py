@@ -17,6 +17,7 @@ from ekiden_orchestrator.marathon.events import (
     RunStarted,
     SolverStarted,
 )
+from ekiden_orchestrator.marathon.spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,18 @@ class RunState:
     def answer_bytes(self) -> int:
         """Size of the answers of all attempts that have ended."""
         return sum(attempt.ended.answer_bytes for attempt in self.attempts if attempt.ended is not None)
+
+    @property
+    def spending(self) -> Spending | None:
+        """What language models have cost so far; None where none could be reached."""
+        told = [attempt.ended.spending for attempt in self.attempts if attempt.ended is not None]
+        return next((spending for spending in reversed(told) if spending is not None), None)
+
+    @property
+    def tokens_exhausted(self) -> bool:
+        """Whether all tokens of a finite budget are settled."""
+        cap = self.started.budget_tokens
+        return cap > 0 and self.spending is not None and self.spending.tokens >= cap
 
     @property
     def solver_is_done(self) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ekiden_orchestrator.marathon.errors import MarathonError
 
 SOLVER_FILE = "solver.py"
+SHARING_SOLVER = "harvest"
 BUILT_IN_SOLVERS = Path(__file__).parent.parent / "solvers"
 
 
@@ -19,12 +20,17 @@ class Submission:
     Attributes:
         name: Name of the built-in solver or of the folder.
         source: The text of `solver.py`.
-        built_in: Whether Ekiden brings it; a built-in solver is trusted with the kernel caches and a time share.
+        built_in: Whether Ekiden brings it; a built-in solver is trusted with the kernel caches.
     """
 
     name: str
     source: bytes
     built_in: bool
+
+    @property
+    def takes_share(self) -> bool:
+        """Whether it searches for a share of the time that the runner tells it, and not for all of it."""
+        return self.built_in and self.name == SHARING_SOLVER
 
     @property
     def sha256(self) -> str:

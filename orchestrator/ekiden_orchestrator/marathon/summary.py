@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,6 +13,7 @@ from ekiden_judge import STATUSES, ReadAnswers
 from ekiden_orchestrator.marathon.answers import SealedAnswers
 from ekiden_orchestrator.marathon.events import EndReason
 from ekiden_orchestrator.marathon.scoring import Scored
+from ekiden_orchestrator.marathon.spending import Spending
 from ekiden_orchestrator.marathon.state import AttemptState, RunState
 from ekiden_orchestrator.marathon.versions import versions
 
@@ -111,6 +113,12 @@ class Summary(_Part):
     sigterm_reason: Literal["wall", "tokens", "output"] | None
     tokens_used: int
     tokens_exhausted: bool
+    budget_usd: Decimal | None = Field(description="Dollars for language models; null is no cap.")
+    usd_spent: Decimal | None = Field(
+        description="Dollars settled, of calls with a price; null where no model was there."
+    )
+    model_calls: dict[str, int] = Field(description="Calls to models by how they ended; `refused` ones reached none.")
+    models: tuple[str, ...] = Field(description="The upstreams that calls could go to.")
     stderr_tail: str
     isolation: str | None
     solver: str | None
@@ -120,7 +128,7 @@ class Summary(_Part):
     judge: JudgeName
     judge_identity: str | None = Field(description="What the verdicts depend on besides problem and answer.")
     versions: dict[str, str]
-    notes: tuple[str, ...] = Field(description="What was unusual about the answers file.")
+    notes: tuple[str, ...] = Field(description="What was unusual about the answers file or the spending.")
     ignored_lines: LineCounts | None
     attempts: tuple[AttemptResult, ...]
     per_problem: tuple[ProblemResult, ...]
@@ -141,6 +149,7 @@ def summarise(
     statuses = Counter(item.verdict.status for item in scored or ())
     attempts = () if state is None else tuple(_attempt(attempt) for attempt in state.attempts)
     started = None if state is None else state.started
+    spending = None if state is None else state.spending
     ended = None if state is None or not state.attempts else state.attempts[-1].ended
     reason = None if ended is None else ended.reason
     return Summary(
@@ -161,8 +170,12 @@ def summarise(
         sigterm_fired=ended is not None and ended.sigterm_fired,
         sigkill_fired=ended is not None and ended.sigkill_fired,
         sigterm_reason=reason if reason in ("wall", "tokens", "output") else None,
-        tokens_used=0,
-        tokens_exhausted=False,
+        tokens_used=0 if spending is None else spending.tokens,
+        tokens_exhausted=state is not None and state.tokens_exhausted,
+        budget_usd=None if started is None else started.budget_usd,
+        usd_spent=None if spending is None else spending.usd,
+        model_calls={} if spending is None else spending.calls,
+        models=() if started is None else started.models,
         stderr_tail="" if ended is None else ended.stderr_tail,
         isolation=attempts[-1].isolation if attempts else None,
         solver=None if started is None else started.solver,
@@ -172,7 +185,12 @@ def summarise(
         judge=judging.judge,
         judge_identity=judging.identity,
         versions=versions() if started is None else started.versions,
-        notes=(*(note for attempt in attempts for note in attempt.notes), *sealed.notes, *_unread(read)),
+        notes=(
+            *(note for attempt in attempts for note in attempt.notes),
+            *sealed.notes,
+            *_unread(read),
+            *_unusual(spending),
+        ),
         ignored_lines=None if read is None else _lines(read),
         attempts=attempts,
         per_problem=tuple(_problem(item) for item in scored or ()),
@@ -225,6 +243,16 @@ def _unread(read: ReadAnswers | None) -> list[str]:
     if read is None or not read.unread:
         return []
     return [f"The answers file has too many lines: the first {read.lines:,} count, the other {read.unread:,} do not."]
+
+
+def _unusual(spending: Spending | None) -> list[str]:
+    """Say what of the spending is not in its figures."""
+    notes: list[str] = []
+    if spending is not None and spending.excess_tokens:
+        notes.append(f"Upstreams reported {spending.excess_tokens:,} tokens above what the budget had room for.")
+    if spending is not None and spending.unpriced_calls:
+        notes.append(f"The price of {spending.unpriced_calls:,} calls is not known; they are not in the dollars spent.")
+    return notes
 
 
 def _lines(read: ReadAnswers) -> LineCounts:

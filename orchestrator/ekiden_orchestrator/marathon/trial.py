@@ -31,7 +31,6 @@ def try_isolation() -> SolverStarted | None:
             wall_s=_PATIENCE_S,
             tokens=0,
             output_bytes=settings.output_limit_bytes,
-            pool_s=None,
         )
         plan.folder.create(Submission(name="empty", source=b"", built_in=False), b"")
         observer = Observer(started=heard.append, heartbeat=lambda _: None, glance=lambda _: None, log=RunLog(None))

@@ -144,6 +144,7 @@ def test_a_solver_gets_only_the_contract_in_its_environment(spied: tuple[Bed, di
     passed = {"PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "PYTHONPATH", "PYTHONIOENCODING", "PYTHONUNBUFFERED"}
     contract = {f"JUDGE_MARATHON_{name}" for name in ("MANIFEST", "OUTPUT", "SCRATCH_DIR", "LIB_DIR")}
     contract |= {"JUDGE_MARATHON_BUDGET_SECONDS", "JUDGE_MARATHON_BUDGET_TOKENS"}
+    contract |= {"OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"}
     names = spied[1]["environment"]
     assert isinstance(names, list)
     assert (

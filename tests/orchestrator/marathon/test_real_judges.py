@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from ekiden_orchestrator.marathon.events import Judged, read_events
-from ekiden_orchestrator.marathon.run import Request, resume_run, start_run
+from ekiden_orchestrator.marathon.request import Request
+from ekiden_orchestrator.marathon.run import resume_run, start_run
 from marathon_bed import SOLVERS, Bed
 
 

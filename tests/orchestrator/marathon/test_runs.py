@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from filelock import FileLock
 
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import EventLog, Judged, read_events
-from ekiden_orchestrator.marathon.run import Request, resume_run, score_foreign, score_run, start_run
+from ekiden_orchestrator.marathon.request import Request
+from ekiden_orchestrator.marathon.run import resume_run, score_foreign, score_run, start_run
 from marathon_bed import PROBLEMS, SOLVERS, Bed
 
 LEFT = "[[0,0],[1,1]]"
@@ -82,10 +84,10 @@ def test_a_manifest_that_is_missing_or_too_large_is_refused(bed: Bed) -> None:
 @pytest.mark.parametrize(
     ("request_fields", "message"),
     [
-        ({"budget_tokens": 100}, "100 tokens"),
+        ({"budget_usd": Decimal(-1)}, "--budget-usd"),
         ({"budget_seconds": 0.0}, "--budget-seconds"),
         ({"compression_ratio": -1.0}, "--compression-ratio"),
-        ({"problem_seconds": 2.0}, "--problem-seconds is for built-in solvers"),
+        ({"problem_seconds": 2.0}, "--problem-seconds is for the solver .harvest."),
     ],
 )
 def test_bad_budgets_are_refused(bed: Bed, request_fields: dict[str, object], message: str) -> None:
@@ -120,7 +122,7 @@ def test_the_printed_report_follows_the_reference(bed: Bed) -> None:
         "Marathon Run",
         "Solver:   somebody",
         "Manifest: chosen (5)",
-        "Budget:   30 s, 0 tokens (wall time as given; no tokens: there is no proxy for language models yet)",
+        "Budget:   30 s, 0 tokens (wall time as given; no tokens: no language model can be reached)",
     ]
     assert any(line.startswith("Solver exited rc=0 wall=") and "sigterm=False sigkill=False" in line for line in lines)
     result = lines[lines.index("=== Result ===") + 1 :]
