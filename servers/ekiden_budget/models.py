@@ -179,9 +179,11 @@ class StatusReport(BaseModel):
     calls: Annotated[list[str], Field(description="Newest first.")]
 
     @classmethod
-    def of_statuses(cls, statuses: Sequence[BudgetStatus], calls: Sequence[CallRecord]) -> Self:
-        """Show budgets and calls, as many as an answer holds."""
-        items = [BudgetReport.of_status(status) for status in statuses[:MAX_BUDGETS]]
+    def of_statuses(
+        cls, statuses: Sequence[BudgetStatus], calls: Sequence[CallRecord] = (), *, most: int | None = MAX_BUDGETS
+    ) -> Self:
+        """Show budgets, as many as an answer holds, and calls."""
+        items = [BudgetReport.of_status(status) for status in statuses[:most]]
         return cls(items=items, total=len(statuses), calls=[in_a_line(call) for call in calls])
 
 

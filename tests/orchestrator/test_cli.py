@@ -30,7 +30,8 @@ def test_the_version_is_said() -> None:
 def test_help_names_every_command() -> None:
     done = ekiden("--help")
     assert done.returncode == 0
-    for command in ("serve", "call", "tools", "client-config", "doctor", "cayley", "marathon", "judge", "certificate"):
+    names = "serve call tools client-config doctor budget cayley marathon judge certificate"
+    for command in names.split():
         assert f"│ {command} " in done.stdout
 
 

@@ -1,0 +1,123 @@
+"""The budget proxy in the foreground: opened, announced, served until it is asked to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from ekiden_orchestrator.commands.budget_clients import TOKEN_VARIABLE, Access
+from ekiden_orchestrator.commands.budget_words import caps as caps_in_words
+from ekiden_orchestrator.commands.budget_words import line
+from ekiden_orchestrator.errors import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from ekiden_budget.holder import Holder
+    from ekiden_budget.ledger import BudgetId
+    from ekiden_budget.upstreams import Upstream
+    from ekiden_config import BudgetSettings
+    from ekiden_policies.budget import Caps
+
+_KEYS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "DEEPSEEK_API_KEY", "ANTHROPIC_API_KEY")
+
+
+def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, drain_s: float, as_json: bool) -> None:
+    """Serve the proxy until SIGINT or SIGTERM.
+
+    Raises:
+        CommandError: There is no model to call, or caps are given for a budget that has its own.
+        BudgetError: The ledger or the port cannot be had.
+    """
+    from ekiden_budget.holder import Holder
+    from ekiden_budget.serving import Proxy
+    from ekiden_policies.budget import Caps
+
+    upstreams = _upstreams(settings)
+    holder = Holder.of_settings(settings)
+    if holder.own is not None and caps != Caps():
+        holder.ledger.close()
+        raise CommandError(f"The budget of {TOKEN_VARIABLE} has its caps; give none, or unset it to open a new one.")
+    with holder.ledger as ledger, _asked_to_end() as end, Proxy(ledger, upstreams, settings, port=port) as proxy:
+        abandoned = ledger.recover()
+        opened = None if holder.own is not None else holder.open_root(name, caps)
+        budget = holder.own if opened is None else opened.budget
+        assert budget is not None
+        access = Access(proxy.url, None if opened is None else opened.token)
+        if as_json:
+            typer.echo(json.dumps(_facts(access, budget)))
+        else:
+            _announce(access, holder, budget, upstreams, abandoned)
+        end.wait()
+        if not as_json:
+            typer.echo("Ending; calls in flight may settle. Again to end at once.")
+        proxy.close(drain_s=drain_s)
+        if not as_json:
+            typer.echo(line(ledger.status(budget)))
+
+
+def _upstreams(settings: BudgetSettings) -> Sequence[Upstream]:
+    from ekiden_budget.ledger import TOKEN_PREFIX
+    from ekiden_budget.upstreams import find_upstreams
+
+    for variable in _KEYS:
+        if os.environ.get(variable, "").startswith(TOKEN_PREFIX):
+            raise CommandError(
+                f"{variable} holds the token of a budget, not the key of a model provider: start the proxy in a shell "
+                "without the lines that are meant for its callers."
+            )
+    upstreams = find_upstreams(settings, os.environ)
+    if not upstreams:
+        raise CommandError(
+            f"There is no model to call: set {', '.join(_KEYS[:-1])} or {_KEYS[-1]}, or name a base URL in the "
+            "settings under [budget.upstreams.NAME]."
+        )
+    return upstreams
+
+
+def _facts(access: Access, budget: BudgetId) -> dict[str, str | None]:
+    return {
+        "url": access.url,
+        "openai_base_url": access.openai_base_url,
+        "anthropic_base_url": access.anthropic_base_url,
+        "token": access.token,
+        "budget_id": budget,
+    }
+
+
+def _announce(access: Access, holder: Holder, budget: BudgetId, upstreams: Sequence[Upstream], abandoned: int) -> None:
+    status = holder.ledger.status(budget)
+    typer.echo(f"Proxy for models at {access.url}, until Ctrl-C")
+    typer.echo(f"  Budget:    {status.name} [{budget}], {caps_in_words(status.caps)}")
+    served = dict.fromkeys(f"{upstream.name} ({upstream.base_url})" for upstream in upstreams)
+    typer.echo(f"  Upstreams: {', '.join(served)}")
+    typer.echo(f"  Ledger:    {holder.ledger.path}")
+    if abandoned:
+        typer.echo(f"  Note:      {abandoned} calls of a process that had died were billed at their reservations")
+    typer.echo(f"  Watch:     ekiden budget watch {budget}")
+    typer.echo(f"\n{access.paste()}", nl=False)
+
+
+@contextmanager
+def _asked_to_end() -> Generator[threading.Event]:
+    """Give an event that Ctrl-C and SIGTERM set; a second one ends at once."""
+    end = threading.Event()
+
+    def ask(number: int, frame: object) -> None:
+        del frame
+        if end.is_set():
+            signal.default_int_handler(number, None)
+        end.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield end
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,53 @@
+"""What to paste so that a client calls its models through the budget proxy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ekiden_budget.holder import TOKEN_VARIABLE
+
+
+class Access(NamedTuple):
+    """Where a proxy is, and the token that spends a budget there.
+
+    Attributes:
+        url: The proxy's address, without a path.
+        token: The token; None when the user holds it already, in `EKIDEN_BUDGET_TOKEN`.
+    """
+
+    url: str
+    token: str | None
+
+    @property
+    def openai_base_url(self) -> str:
+        """Return the base address for clients of OpenAI's formats."""
+        return f"{self.url}/v1"
+
+    @property
+    def anthropic_base_url(self) -> str:
+        """Return the base address for clients of Anthropic's format, which add the version themselves."""
+        return self.url
+
+    def paste(self) -> str:
+        """Return lines for a shell, and for Codex's file, each under a comment that says for whom."""
+        token = self.token or f'"${TOKEN_VARIABLE}"'
+        own = f"# Codex, and the MCP server `budget`\nexport {TOKEN_VARIABLE}={token}\n\n" if self.token else ""
+        return f"""\
+# Clients of OpenAI's formats
+export OPENAI_BASE_URL={self.openai_base_url}
+export OPENAI_API_KEY={token}
+
+# Claude Code, and other clients of Anthropic's format
+export ANTHROPIC_BASE_URL={self.anthropic_base_url}
+export ANTHROPIC_API_KEY={token}
+
+{own}# Codex: ~/.codex/config.toml
+model_provider = "ekiden"
+web_search = "disabled"
+
+[model_providers.ekiden]
+name = "ekiden"
+base_url = "{self.openai_base_url}"
+wire_api = "responses"
+env_key = "{TOKEN_VARIABLE}"
+"""

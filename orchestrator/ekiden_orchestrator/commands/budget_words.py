@@ -1,0 +1,131 @@
+"""Budgets in words: figures with their limits, durations, and a line for each budget."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from ekiden_policies.budget import dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ekiden_budget.records import BudgetStatus
+    from ekiden_policies.budget import Caps
+
+_CENT = Decimal("0.01")
+_LONGEST_S = 366 * 86_400
+
+
+def usd(nanodollars: int) -> str:
+    """Return a sum of money: cents, and smaller parts where there are any."""
+    amount = dollars(nanodollars)
+    return f"${amount:,.2f}" if amount == amount.quantize(_CENT) else f"${amount:,.6f}".rstrip("0")
+
+
+def duration(seconds: float) -> str:
+    """Return a time: `12 s`, `3:05`, `1:02:03`, `4 days`, `years`."""
+    if seconds > _LONGEST_S:
+        return "years"
+    minutes, rest = divmod(int(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours >= 72:
+        return f"{hours // 24} days"
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def caps(limits: Caps) -> str:
+    """Return the caps of a budget, as `100,000 tokens, $2.50, 1:00:00`."""
+    named = (
+        "" if limits.tokens is None else f"{limits.tokens:,} tokens",
+        "" if limits.nanodollars is None else usd(limits.nanodollars),
+        "" if limits.seconds is None else duration(limits.seconds),
+    )
+    return ", ".join(filter(None, named)) or "no caps of its own"
+
+
+def whole(number: int) -> str:
+    """Return a number in full, such as `1,234,567`."""
+    return f"{number:,}"
+
+
+def short(number: int) -> str:
+    """Return a number for a narrow column: `9,999`, `12.3k`, `1.2M`."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= max(size, 10_000):
+            return f"{number / size:,.1f}".removesuffix(".0") + unit
+    return whole(number)
+
+
+def tokens_used(status: BudgetStatus, shown: Callable[[int], str] = whole) -> str:
+    """Return the tokens spent, of how many."""
+    cap = status.caps.tokens
+    return shown(status.settled.tokens) + ("" if cap is None else f" / {shown(cap)}")
+
+
+def usd_used(status: BudgetStatus) -> str:
+    """Return the dollars spent, of how many."""
+    cap = status.caps.nanodollars
+    return usd(status.settled.nanodollars or 0) + ("" if cap is None else f" / {usd(cap)}")
+
+
+def time_used(status: BudgetStatus) -> str:
+    """Return the time passed, of how much."""
+    cap = status.caps.seconds
+    return duration(status.elapsed_s) + ("" if cap is None else f" / {duration(cap)}")
+
+
+def end(status: BudgetStatus, *, by: bool = True) -> str:
+    """Return when a budget ends at its rate, and by what; empty if nothing makes it end."""
+    if status.closed:
+        return "closed"
+    if status.forecast is None:
+        return ""
+    return duration(status.forecast.in_s) + (f" by {status.forecast.limit}" if by else "")
+
+
+def share(status: BudgetStatus) -> float | None:
+    """Return how much of its nearest cap a budget has used or reserved, from 0 to 1; None without a cap."""
+    used = (
+        (status.settled.tokens + status.reserved.tokens, status.caps.tokens),
+        ((status.settled.nanodollars or 0) + (status.reserved.nanodollars or 0), status.caps.nanodollars),
+        (status.elapsed_s, status.caps.seconds),
+    )
+    shares = [min(1.0, amount / cap) if cap else 1.0 for amount, cap in used if cap is not None]
+    return max(shares, default=None)
+
+
+def depths(statuses: Sequence[BudgetStatus]) -> Iterator[tuple[int, BudgetStatus]]:
+    """Return budgets, parents before children, with how deep each lies below the first of its tree."""
+    known: dict[str, int] = {}
+    for status in statuses:
+        known[status.budget] = known.get(status.parent or "", -1) + 1
+        yield known[status.budget], status
+
+
+def line(status: BudgetStatus) -> str:
+    """Return all about a budget in a line."""
+    calls = status.calls
+    failed = calls.unreadable + calls.failed + calls.unsent + calls.abandoned
+    held = status.reserved.tokens
+    parts = (
+        f"{tokens_used(status)} tokens" + (f" (and {held:,} reserved)" if held else ""),
+        usd_used(status) + (f" (without {status.unpriced_calls} unpriced)" if status.unpriced_calls else ""),
+        time_used(status),
+        "" if status.closed else f"{status.rate.tokens_per_s * 60:,.0f} tokens/min",
+        f"{calls.open} in flight" if calls.open else "",
+        f"{calls.answered} answered",
+        f"{failed} failed" if failed else "",
+        f"{calls.refused} refused" if calls.refused else "",
+        f"{status.excess.tokens:,} tokens beyond the cap" if status.excess.tokens else "",
+        "closed" if status.closed else "",
+    )
+    ends = "" if status.closed or status.forecast is None else f"; ends in {end(status)}"
+    return f"{status.name} [{status.budget}]: {', '.join(filter(None, parts))}{ends}"
+
+
+def lines(statuses: Sequence[BudgetStatus]) -> Iterator[str]:
+    """Return a line for each budget, children indented below their parents."""
+    return (f"{'  ' * depth}{line(status)}" for depth, status in depths(statuses))

@@ -1,0 +1,209 @@
+"""`ekiden budget`: what is opened, shown, listed, watched and closed, and what is refused in one line."""
+
+import io
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from command_line import Done, ekiden
+from ekiden_budget.ledger import BudgetId, CallLabel, Ledger
+from ekiden_orchestrator.commands.budget_display import BurnDown, burn_table
+from ekiden_orchestrator.commands.budget_words import caps, duration, short, usd
+from ekiden_policies.budget import NANO, Amount, Caps
+
+LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter", purpose="normal_0007")
+PROGRAM = [sys.executable, "-c", "from ekiden_orchestrator.main import main; main()"]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledger]:
+    file = tmp_path / "ledger.sqlite3"
+    monkeypatch.setenv("EKIDEN_BUDGET_LEDGER", str(file))
+    monkeypatch.delenv("EKIDEN_BUDGET_TOKEN", raising=False)
+    with Ledger(file) as ledger:
+        yield ledger
+
+
+def budget(*arguments: object) -> Done:
+    return ekiden("budget", *arguments)
+
+
+def printed(*arguments: object) -> str:
+    done = budget(*arguments)
+    assert (done.exit_code, done.stderr) == (0, "")
+    return done.stdout
+
+
+def spend(ledger: Ledger, budget: BudgetId, tokens: int, nanodollars: int | None = 0) -> None:
+    call = ledger.reserve(budget, Amount(tokens, nanodollars), LABEL).call
+    ledger.settle(call, "answered", Amount(tokens, nanodollars))
+
+
+def test_a_budget_opened_here_is_spent_with_the_token_that_was_said(ledger: Ledger) -> None:
+    out = printed("open", "paper", "--tokens", 100_000, "--usd", "2.50", "--seconds", 3600, "--role", "run")
+    found = re.fullmatch(
+        r"Opened 'paper' \[(b\w+)\]: 100,000 tokens, \$2\.50, 1:00:00\nIts token, said this once: (\S+)\n", out
+    )
+    assert found
+    assert ledger.authenticate(found[2]) == found[1]
+    status = ledger.status(BudgetId(found[1]))
+    assert status.role == "run"
+    assert status.caps == Caps(100_000, 5 * NANO // 2, 3600, 80_000, 2 * NANO, 2880)
+
+
+def test_a_child_is_opened_below_a_name(ledger: Ledger) -> None:
+    root = ledger.open_budget("paper", Caps(tokens=1_000)).budget
+    opened = json.loads(printed("child", "paper", "prover", "--tokens", 600, "--json"))
+    child = ledger.status(opened["budget_id"])
+    assert (child.parent, child.caps.tokens, child.caps.soft_tokens) == (root, 600, 480)
+    assert ledger.authenticate(opened["token"]) == child.budget
+
+
+def test_status_says_what_is_spent_with_children_below_their_parents(ledger: Ledger) -> None:
+    root = ledger.open_budget("paper", Caps(tokens=1_000_000, nanodollars=NANO)).budget
+    child = ledger.open_budget("prover", Caps(), parent=root).budget
+    spend(ledger, child, 12_345, NANO // 4)
+    ledger.reserve(root, Amount(500, NANO // 8), LABEL)
+    first, second = printed("status").splitlines()
+    assert re.fullmatch(
+        rf"paper \[{root}\]: 12,345 / 1,000,000 tokens \(and 500 reserved\), \$0\.25 / \$1\.00, 0 s, "
+        r"[\d,]+ tokens/min, 1 in flight, 1 answered; ends in .* by usd",
+        first,
+    )
+    assert second.startswith(f"  prover [{child}]: 12,345 tokens, $0.25, 0 s, ")
+    report = json.loads(printed("status", "prover", "--json"))
+    assert [item["budget_id"] for item in report["items"]] == [child]
+    assert "calls" not in report
+
+
+def test_calls_are_listed_newest_first_and_page_by_page(ledger: Ledger) -> None:
+    root = ledger.open_budget("paper", Caps()).budget
+    for number in range(1, 6):
+        spend(ledger, root, 1000 * number, None)
+    lines = printed("calls", "paper", "--limit", 2).splitlines()
+    assert [line.split(",")[:2] for line in lines] == [["5 answered", " 5000 tokens"], ["4 answered", " 4000 tokens"]]
+    records = [json.loads(line) for line in printed("calls", "--before", 4, "--limit", 9, "--json").splitlines()]
+    assert [(record["call"], record["tokens"], record["usd"]) for record in records] == [
+        (3, 3000, None),
+        (2, 2000, None),
+        (1, 1000, None),
+    ]
+    assert {record["purpose"] for record in records} == {"normal_0007"}
+
+
+def test_a_closed_budget_refuses_and_the_watch_over_it_ends(ledger: Ledger) -> None:
+    root = ledger.open_budget("paper", Caps(tokens=10)).budget
+    assert printed("close", "paper").endswith(", closed\n")
+    assert ledger.status(root).closed
+    assert printed("watch", "paper") == f"paper [{root}]: 0 / 10 tokens, $0.00, 0 s, 0 answered, closed\n"
+    [look] = printed("watch", "--json").splitlines()
+    assert json.loads(look)["items"][0]["closed"]
+
+
+def test_a_token_makes_every_command_act_for_its_budget(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger.open_budget("other", Caps())
+    mine = ledger.open_budget("mine", Caps())
+    monkeypatch.setenv("EKIDEN_BUDGET_TOKEN", mine.token)
+    assert [line.split()[0] for line in printed("status").splitlines()] == ["mine"]
+    assert "No budget 'other'" in budget("close", "other").stderr
+    assert "open a child of yours" in budget("open", "more").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["status", "papr"], "No budget 'papr'; did you mean 'paper'?"),
+        (["child", "paper", "x", "--tokens", "2000"], "A child with 2000 tokens does not fit: 'paper' has 1000 tokens"),
+        (["open", "x", "--usd", "a lot"], "--usd is 'a lot'; give an amount of US dollars, such as 2.50."),
+        (["open", "x", "--usd=-1"], "A cap of -1 dollars cannot be: give 0..1000000000, or none."),
+        (["open", "x", "--usd", "1e999999999"], "dollars cannot be"),
+        (["open", "x", "--seconds", "inf"], "seconds cannot be"),
+        (["open", "a\nb"], "give 1 to 200 printable characters."),
+        (["status", "--ledger", "/nowhere/ledger"], "There is no ledger at '/nowhere/ledger'."),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_2(ledger: Ledger, arguments: list[str], message: str) -> None:
+    ledger.open_budget("paper", Caps(tokens=1_000))
+    done = budget(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_any_budget_the_way_to_open_one_is_told(ledger: Ledger) -> None:
+    assert ledger.tree() == []
+    assert "ekiden budget open NAME" in printed("status")
+
+
+def test_plain_lines_come_only_when_something_was_spent(ledger: Ledger) -> None:
+    root = ledger.open_budget("paper", Caps()).budget
+    out = io.StringIO()
+    with BurnDown(Console(file=out)) as display:
+        display.show(ledger.tree())
+        display.show(ledger.tree())
+        spend(ledger, root, 10)
+        display.show(ledger.tree())
+    assert [re.sub(r"0 s, .*", "", line) for line in out.getvalue().splitlines()] == [
+        f"paper [{root}]: 0 tokens, $0.00, ",
+        f"paper [{root}]: 10 tokens, $0.00, ",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_table_fits_its_terminal(ledger: Ledger, width: int) -> None:
+    root = ledger.open_budget("paper", Caps(tokens=1_000_000, nanodollars=20 * NANO, seconds=7200)).budget
+    ledger.open_budget("prover", Caps(tokens=10), parent=root)
+    spend(ledger, root, 900_000, 5 * NANO)
+    out = io.StringIO()
+    Console(file=out, width=width).print(burn_table(ledger.tree(), width=width))
+    first, second = (line for line in out.getvalue().splitlines() if "paper" in line or "prover" in line)
+    assert "900k / 1M" in first
+    assert "$5.00 / $20.00" in first
+    assert ("━" in first) is (width == 100)
+    assert second.startswith("   prover")
+    assert re.search(r" 0 s( by tokens)? +1\b", first)
+
+
+def test_a_terminal_sees_the_budget_burn_down(ledger: Ledger) -> None:
+    root = ledger.open_budget("paper", Caps(tokens=1_000)).budget
+    outside, inside = pty.openpty()
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "110"}
+    command = [*PROGRAM, "budget", "watch", "--interval", "0.1"]
+    process = subprocess.Popen(command, env=environment, stdout=inside, stderr=inside)
+    os.close(inside)
+    shown = bytearray()
+
+    def see(text: bytes) -> None:
+        while text not in shown:
+            assert select.select([outside], [], [], 30)[0], bytes(shown)
+            shown.extend(os.read(outside, 65536))
+
+    see(b"0 / 1,000")
+    spend(ledger, root, 250)
+    see(b"250 / 1,000")
+    ledger.close_budget(root)
+    see(b"closed")
+    assert process.wait(30) == 0
+    os.close(outside)
+
+
+def test_figures_in_words() -> None:
+    assert [duration(s) for s in (0.4, 59.9, 61, 3600, 90_000, 300_000, 1e12)] == [
+        "0 s", "59 s", "1:01", "1:00:00", "25:00:00", "3 days", "years",
+    ]  # fmt: skip
+    assert [usd(n) for n in (0, NANO, NANO // 100, 1_234_500_000, 1_500, 10**12)] == [
+        "$0.00", "$1.00", "$0.01", "$1.2345", "$0.000002", "$1,000.00",
+    ]  # fmt: skip
+    assert [short(n) for n in (0, 9_999, 12_345, 999_999, 10**6, 10**9, 10**15)] == [
+        "0", "9,999", "12.3k", "1,000k", "1M", "1G", "1,000,000G",
+    ]  # fmt: skip
+    assert caps(Caps()) == "no caps of its own"
