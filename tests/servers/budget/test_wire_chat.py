@@ -62,6 +62,7 @@ def test_of_two_limits_both_are_clamped_and_the_higher_one_counts() -> None:
     call = read(max_tokens=1, max_completion_tokens=1_000_000)
     assert (call.body["max_tokens"], call.body["max_completion_tokens"]) == (1, 65_536)
     assert call.output_bound == 65_536
+    assert read(max_tokens=50, max_completion_tokens=1).output_bound == 50
 
 
 @pytest.mark.parametrize("model", ["o3-mini", "gpt-5.5", "openai/gpt-5-nano"])
