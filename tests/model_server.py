@@ -193,7 +193,11 @@ def _head(answer: Answer, written: Written) -> bytes:
         framing = {"content-length": str(sum(map(len, written.pieces)))}
     headers = {"content-type": written.content_type, "x-request-id": "scripted", **framing, **answer.headers}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}\r\n{lines}\r\n".encode("latin-1")
+    return f"HTTP/1.1 {answer.status} {_phrase(answer.status)}\r\n{lines}\r\n".encode("latin-1")
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase if status in set(HTTPStatus) else "Overloaded"
 
 
 def _framed(written: Written) -> list[bytes]:

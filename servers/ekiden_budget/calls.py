@@ -180,8 +180,8 @@ class CallDesk:
         headers = headers_back(response.headers) + raw_headers(budget_headers(status, call.reserved, None))
         visit.answered = True
 
-        async def settle(outcome: Outcome, usage: Usage | None) -> None:
-            await self._till.settle(call, outcome, self.amount(priced.call.model, usage))
+        async def settle(outcome: Outcome, usage: Usage | None, detail: str) -> None:
+            await self._till.settle(call, outcome, self.amount(priced.call.model, usage), detail)
 
         passage = StreamPassage(priced.call, visit.receive, visit.send_message, settle, call.progress)
         await passage.carry(response, headers)

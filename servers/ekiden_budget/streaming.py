@@ -15,7 +15,8 @@ SEND_DEADLINE_S = 30.0
 """How long a caller may leave a stream unread before it counts as gone."""
 FAREWELL_S = 1.0
 
-Settle = Callable[[Outcome, Usage | None], Awaitable[None]]
+Settle = Callable[[Outcome, Usage | None, str], Awaitable[None]]
+"""Settles a call: how it ended, what it used, and a note for the audit log."""
 
 
 class StreamPassage:
@@ -44,10 +45,11 @@ class StreamPassage:
                 tasks.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
-                if not self._settled and self._reader.usage is not None:
-                    await self._settle_with("answered")
+                last = self._last_words()
+                if not self._settled:
+                    await self._settle_with("failed" if self._reader.usage is None else "answered")
                 with anyio.move_on_after(FAREWELL_S):
-                    await self._send({"type": "http.response.body", "body": self._last_words()})
+                    await self._send({"type": "http.response.body", "body": last})
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -62,6 +64,7 @@ class StreamPassage:
             async for piece in response.aiter_bytes():
                 passed = reader.feed(piece)
                 if reader.ended and not self._settled:
+                    self._progress.detail = "the upstream told a failure" if reader.failed else "no usage was told"
                     without = "failed" if reader.failed else "unreadable"
                     await self._settle_with("answered" if reader.usage else without)
                 await self._pass(passed)
@@ -73,7 +76,9 @@ class StreamPassage:
             return str(NoAnswerError.of(error))
         except TimeoutError:
             return "the caller did not read its stream"
-        return "" if self._settled or reader.failed else "upstream error: the stream broke off before its end"
+        if self._settled:
+            return ""
+        return "the upstream told a failure" if reader.failed else "upstream error: the stream broke off before its end"
 
     async def _pass(self, data: bytes) -> None:
         if data:
@@ -82,7 +87,7 @@ class StreamPassage:
 
     async def _settle_with(self, outcome: Outcome) -> None:
         self._settled = True
-        await self._settle(outcome, self._reader.usage)
+        await self._settle(outcome, self._reader.usage, "" if outcome == "answered" else self._progress.detail)
 
     def _last_words(self) -> bytes:
         """Return the event that tells a caller why a stream ends too early; an empty line ends the event before."""
