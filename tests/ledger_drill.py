@@ -1,7 +1,6 @@
 """Real processes that share a ledger: many that call at once, and some that are killed wherever they are.
 
-A program of its own (`python ledger_drill.py callers|kills LEDGER ...`), so that it may fork: it has one thread. It
-prints what it found as JSON.
+A program of its own (`python ledger_drill.py DRILL LEDGER FIGURE...`), since it forks. It prints what it found as JSON.
 """
 
 import json
@@ -9,6 +8,7 @@ import os
 import random
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +43,51 @@ def run_callers(path: Path, *, callers: int, tokens: int, cap: int) -> dict[str,
         os.close(go)
         ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
         return {"settled": ends.count(_SETTLED), "refused": ends.count(_REFUSED)}
+
+
+def run_creators(path: Path, *, creators: int) -> dict[str, int]:
+    """Let processes open a ledger that is not there yet, at the same moment, and each open a budget in it."""
+    start, go = os.pipe()
+
+    def create() -> int:
+        os.close(go)
+        os.read(start, 1)
+        with Ledger(path) as own:
+            own.open_budget("run", Caps())
+        return _SETTLED
+
+    children = [_fork(create) for _ in range(creators)]
+    os.close(go)
+    ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    with Ledger(path, create=False) as ledger:
+        return {"done": ends.count(_SETTLED), "budgets": len(ledger.tree()), "files": len(list(path.parent.iterdir()))}
+
+
+def run_forks(path: Path, *, forks: int) -> dict[str, int]:
+    """Fork again and again while another thread uses the ledger; each child makes a call with what it inherited."""
+    with Ledger(path) as ledger:
+        run = ledger.open_budget("run", Caps()).budget
+        begun, done = threading.Event(), threading.Event()
+
+        def call() -> int:
+            ledger.settle(ledger.reserve(run, Amount(1), LABEL).call, "answered", Amount(1))
+            return _SETTLED
+
+        def keep_calling() -> None:
+            while not done.is_set():
+                call()
+                begun.set()
+
+        caller = threading.Thread(target=keep_calling)
+        caller.start()
+        try:
+            begun.wait()
+            ends = [os.waitstatus_to_exitcode(os.waitpid(_fork(call), 0)[1]) for _ in range(forks)]
+        finally:
+            done.set()
+            caller.join()
+        status = ledger.status(run)
+        return {"done": ends.count(_SETTLED), "billed": status.settled.tokens, "answered": status.calls.answered}
 
 
 def run_kills(path: Path, *, rounds: int, seed: int) -> dict[str, int]:
@@ -163,12 +208,16 @@ def _fork(work: Callable[[], int]) -> int:
 
 def main() -> None:
     """Run the drill that the command line names, and print what it found."""
-    drill, path, *figures = sys.argv[1:]
-    numbers = [int(figure) for figure in figures]
-    if drill == "callers":
-        found = run_callers(Path(path), callers=numbers[0], tokens=numbers[1], cap=numbers[2])
-    else:
-        found = run_kills(Path(path), rounds=numbers[0], seed=numbers[1])
+    drill, path, *figures = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])
+    match drill:
+        case "callers":
+            found = run_callers(path, callers=figures[0], tokens=figures[1], cap=figures[2])
+        case "creators":
+            found = run_creators(path, creators=figures[0])
+        case "forks":
+            found = run_forks(path, forks=figures[0])
+        case _:
+            found = run_kills(path, rounds=figures[0], seed=figures[1])
     print(json.dumps(found))
 
 

@@ -115,7 +115,7 @@ def find_chain(connection: sqlite3.Connection, budget: BudgetId) -> list[Account
     """
     rows = connection.execute(_CHAIN, (budget,)).fetchall() if is_id(budget) else []
     if not rows:
-        raise UnknownBudgetError(f"No budget {budget!r} in this ledger. `ekiden budget list` shows those there are.")
+        raise UnknownBudgetError(f"No budget {budget!r} in this ledger. `ekiden budget status` shows those there are.")
     return [_account(row) for row in rows]
 
 

@@ -3,13 +3,16 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import ledger_drill
-from ekiden_budget import BudgetId, Ledger
-from ekiden_policies.budget import Amount
+from ekiden_budget import BudgetId, CallLabel, Ledger, RefusedError
+from ekiden_policies.budget import Amount, Caps
+
+LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter")
 
 
 def drill(kind: str, path: Path, *figures: int) -> dict[str, int]:
@@ -46,6 +49,32 @@ def test_processes_that_are_killed_anywhere_lose_nothing_and_owe_what_they_reser
 @pytest.mark.timeout(600)
 def test_a_thousand_interleavings_with_kills(tmp_path: Path):
     check_kills(tmp_path / "ledger.sqlite", 1000, seed=2)
+
+
+def test_processes_that_make_the_same_ledger_at_once_share_one(tmp_path: Path):
+    found = drill("creators", tmp_path / "new" / "ledger.sqlite", 12)
+    assert (found["done"], found["budgets"]) == (12, 12)
+
+
+def test_a_process_may_fork_while_its_threads_use_the_ledger(tmp_path: Path):
+    found = drill("forks", tmp_path / "ledger.sqlite", 25)
+    assert found["done"] == 25
+    assert found["billed"] == found["answered"] > 25
+
+
+def test_threads_of_one_process_share_a_ledger_object(tmp_path: Path):
+    with Ledger(tmp_path / "ledger.sqlite") as ledger, ThreadPoolExecutor(16) as threads:
+        run = ledger.open_budget("run", Caps(tokens=4000)).budget
+
+        def call(_: int) -> bool:
+            try:
+                reserved = ledger.reserve(run, Amount(100), LABEL)
+            except RefusedError:
+                return False
+            return ledger.settle(reserved.call, "answered", Amount(100)).billed == Amount(100)
+
+        assert sum(threads.map(call, range(64))) == 40
+        assert ledger.status(run).settled == Amount(4000)
 
 
 FORKED = """
