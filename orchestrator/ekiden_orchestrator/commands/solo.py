@@ -50,7 +50,7 @@ def run(
         int | None,
         typer.Option(
             help="Tokens of the whole run; 0 refuses every call, below 0 there is no cap.",
-            show_default="65536 a problem",
+            show_default="262144 a problem",
         ),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Tell each call as it begins.")] = False,
@@ -68,15 +68,7 @@ def run(
     from ekiden_orchestrator.solo.run import SoloRequest, run_solo
 
     given = read_config(config)
-    settings = load_settings(
-        {
-            "judge": {
-                "max_code_bytes": given.judge.max_code_length,
-                "max_false_certificate_bytes": given.judge.max_false_cert_bytes,
-            },
-            "lean": {"cpu_s": given.judge.lean_timeout_seconds},
-        }
-    )
+    settings = load_settings()
     request = SoloRequest(
         solver=solver,
         problems=problems,

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ekiden_config import BudgetSettings
+from ekiden_config import BudgetSettings, Settings
 from ekiden_orchestrator.judging import read_text
 from ekiden_orchestrator.solo.errors import SoloError
 
@@ -91,6 +91,16 @@ def read_config(path: Path | None) -> SoloConfig:
         raise SoloError(f"The configuration {str(path)!r} is refused: {key}: {fault['msg']}.") from error
     except ValueError as error:
         raise SoloError(f"The configuration {str(path)!r} is not TOML: {error}.") from error
+
+
+def judged_by(settings: Settings, judge: JudgeSection) -> Settings:
+    """Return the settings with the sizes and the time that the configuration grants to answers."""
+    sizes = {"max_code_bytes": judge.max_code_length, "max_false_certificate_bytes": judge.max_false_cert_bytes}
+    changed = {
+        "judge": settings.judge.model_copy(update=sizes),
+        "lean": settings.lean.model_copy(update={"cpu_s": judge.lean_timeout_seconds}),
+    }
+    return settings.model_copy(update=changed)
 
 
 def with_route(budget: BudgetSettings, llm: ModelSection, environ: Mapping[str, str] = os.environ) -> BudgetSettings:

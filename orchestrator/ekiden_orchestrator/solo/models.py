@@ -64,7 +64,7 @@ class ProblemModels:
             with anyio.fail_after(limit_s):
                 async with httpx2.AsyncClient(timeout=limit_s, trust_env=False) as client:
                     answer = await client.post(
-                        f"{self.address}/v1/chat/completions", json=self._request(prompt), headers=headers
+                        f"{self.address}/v1/chat/completions", json=self.request(prompt), headers=headers
                     )
         except (TimeoutError, httpx2.TimeoutException):
             return {"error": f"LLM request timed out ({limit_s:g}s)"}
@@ -72,7 +72,8 @@ class ProblemModels:
             return {"error": f"LLM API error: {type(error).__name__}: {error}"}
         return _reply(answer)
 
-    def _request(self, prompt: str) -> dict[str, object]:
+    def request(self, prompt: str) -> dict[str, object]:
+        """Return what is sent for a prompt."""
         llm = self.llm
         request: dict[str, object] = {
             "model": llm.model,

@@ -26,8 +26,8 @@ class LogEntry(BaseModel):
     type: EntryType
     at_seconds: float = Field(description="Since the solver was started.")
     seconds: float = Field(default=0.0, description="How long the call took.")
-    request: dict[str, object] = Field(default_factory=dict[str, object])
-    reply: dict[str, object] = Field(default_factory=dict[str, object])
+    request: dict[str, str] = Field(default_factory=dict[str, str], description="Values that are no texts, as JSON.")
+    reply: dict[str, str] = Field(default_factory=dict[str, str])
     text: str = ""
 
 

@@ -20,7 +20,7 @@ from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_m
 from ekiden_orchestrator.marathon.model_access import find_models
 from ekiden_orchestrator.marathon.plan import isolations_for
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
-from ekiden_orchestrator.solo.config import SoloConfig, with_route
+from ekiden_orchestrator.solo.config import SoloConfig, judged_by, with_route
 from ekiden_orchestrator.solo.display import Display, Undertaking
 from ekiden_orchestrator.solo.errors import SoloError
 from ekiden_orchestrator.solo.models import RunModels, open_models
@@ -31,7 +31,9 @@ from ekiden_orchestrator.solo.session import Session
 from ekiden_warden import python_folders
 from ekiden_warden.places import system_view
 
-TOKENS_PER_PROBLEM = 65_536
+TOKENS_PER_PROBLEM = 262_144
+"""The default budget: some four calls at the default limit of their output."""
+
 _PASSED_THROUGH = ("PATH", "USER", "LANG", "TERM", "PYTHONPATH")
 
 
@@ -71,6 +73,7 @@ def run_solo(
         MarathonError: The solver or the problems cannot be read, or a solver could read the models' keys.
         BudgetError: The ledger cannot be kept.
     """
+    settings = judged_by(settings, config.judge)
     submission = read_submission(request.solver, limit_bytes=config.judge.max_solver_bytes)
     manifest = read_manifest(request.problems, limit_bytes=settings.marathon.manifest_limit_bytes)
     chosen = _chosen(manifest, request.ids)

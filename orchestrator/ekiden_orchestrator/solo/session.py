@@ -17,7 +17,9 @@ SHORTEST_CALL_S = 1.0
 """Seconds that must be left for a call to be begun."""
 
 MAX_LOGGED_CHARS = 20_000
+MAX_LOGGED_FIELDS = 20
 MAX_LOG_ENTRIES = 10_000
+MAX_DEPTH = 100
 
 Json = dict[str, object]
 OnCall = Callable[[str], None]
@@ -120,7 +122,9 @@ class Session:
             return {"error": f"judge infrastructure error: {verdict.message}"}
         stderr = _diagnostics(verdict)
         accepted = verdict.status == "accepted"
-        self._attempts.append(Attempt(f"{claim}", verdict.status, "" if accepted else stderr or verdict.message))
+        self._attempts.append(
+            Attempt(_readable(claim)[:20], verdict.status, "" if accepted else stderr or verdict.message)
+        )
         if accepted:
             self._accepted = (cast("str", claim), cast("str", code))
         reply: Json = {"status": verdict.status}
@@ -168,25 +172,41 @@ def _call_in(line: bytes) -> Json | None:
         value = cast("object", json.loads(line))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or "call" not in value:
+    if not isinstance(value, dict) or "call" not in value or not _is_shallow(cast("object", value)):
         return None
     return cast("Json", value)
+
+
+def _is_shallow(value: object) -> bool:
+    """Tell whether a value can be written again: one that is nested too deeply could be read, but only just."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner += cast("Json", item).values()
+            elif isinstance(item, list):
+                inner += cast("list[object]", item)
+        if not inner:
+            return True
+        level = inner
+    return False
 
 
 def _line(value: Json) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def _shortened(fields: Json) -> Json:
-    """Return fields for the log: long texts cut, other long values left out."""
-    kept: Json = {}
-    for key, value in list(fields.items())[:20]:
-        text = value if isinstance(value, str) else json.dumps(value)
-        if len(text) <= MAX_LOGGED_CHARS:
-            kept[key[:200]] = value
-        else:
-            kept[key[:200]] = text[:MAX_LOGGED_CHARS] + "..."
-    return kept
+def _shortened(fields: Json) -> dict[str, str]:
+    """Return fields for the log: as texts that any reader of JSON takes, long ones cut."""
+    return {_readable(key)[:200]: _readable(value) for key, value in list(fields.items())[:MAX_LOGGED_FIELDS]}
+
+
+def _readable(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    if len(text) > MAX_LOGGED_CHARS:
+        text = text[:MAX_LOGGED_CHARS] + "..."
+    return text.encode("utf-8", "replace").decode()
 
 
 def _diagnostics(verdict: Verdict) -> str:
