@@ -1,0 +1,118 @@
+"""Real agent clients for tests: where they are, and how one is run on a model server of our own.
+
+`EKIDEN_TEST_AGENTS` names a folder that holds npm prefixes, one a client, as `.ci/run` fills it:
+
+    npm install --prefix FOLDER/codex-0.128.0 @openai/codex@0.128.0
+
+Without it, `codex` and `claude` are taken from the PATH.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+FOLDER_VARIABLE = "EKIDEN_TEST_AGENTS"
+Kind = Literal["codex", "claude"]
+_PROGRAMS: dict[Kind, tuple[str, ...]] = {
+    "codex": ("codex-*/vendor/*/codex/codex", "codex-*/vendor/*/bin/codex"),
+    "claude": ("claude-code-*/claude",),
+}
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One installed client."""
+
+    kind: Kind
+    program: Path
+    version: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.version}"
+
+
+class Session(NamedTuple):
+    """What an agent printed, and how it ended."""
+
+    exit_code: int
+    output: str
+    errors: str
+
+
+def installed_agents() -> list[Agent]:
+    """Return the clients that are here, by kind and then the oldest first."""
+    found = [Agent(kind, program, _version(program)) for kind in _PROGRAMS for program in sorted(_programs(kind))]
+    return sorted(found, key=lambda agent: (agent.kind, [int(part) for part in agent.version.split(".")]))
+
+
+def _programs(kind: Kind) -> set[Path]:
+    if folder := os.environ.get(FOLDER_VARIABLE):
+        scopes = Path(folder).glob("*/node_modules/@*")
+        return {file for scope in scopes for pattern in _PROGRAMS[kind] for file in scope.glob(pattern)}
+    on_path = shutil.which(kind)
+    return {Path(on_path)} if on_path else set()
+
+
+def _version(program: Path) -> str:
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    found = re.search(r"\d+\.\d+\.\d+", told)
+    assert found, f"{program} tells no version: {told!r}"
+    return found.group()
+
+
+def run_codex(agent: Agent, home: Path, configuration: str, variables: Mapping[str, str], prompt: str) -> Session:
+    """Run Codex on one prompt.
+
+    Args:
+        agent: The client.
+        home: A folder for all that it keeps.
+        configuration: How it reaches its model, as a user would write it into `config.toml`.
+        variables: What is in its environment.
+        prompt: What it is asked.
+    """
+    (home / "codex").mkdir(parents=True)
+    quiet = 'model = "gpt-5.5"\napproval_policy = "never"\nfeatures.plugins = false\nanalytics.enabled = false\n'
+    (home / "codex" / "config.toml").write_text(quiet + configuration, encoding="utf-8")
+    environment = {"HOME": str(home), "CODEX_HOME": str(home / "codex"), **variables}
+    options = ["--json", "--skip-git-repo-check", "--sandbox", "danger-full-access"]
+    return _run([str(agent.program), "exec", *options, prompt], home, environment)
+
+
+def run_claude(agent: Agent, home: Path, variables: Mapping[str, str], prompt: str, *more: str) -> Session:
+    """Run Claude Code on one prompt.
+
+    Args:
+        agent: The client.
+        home: A folder for all that it keeps.
+        variables: How it reaches its model, as a user would export it.
+        prompt: What it is asked.
+        more: Further options.
+    """
+    quiet = ("DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER")
+    off = dict.fromkeys((*quiet, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"), "1")
+    options = ["--output-format", "stream-json", "--verbose", "--strict-mcp-config", *more]
+    home.mkdir(parents=True)
+    return _run([str(agent.program), "-p", prompt, *options], home, {"HOME": str(home), **off, **variables})
+
+
+def _run(command: list[str], home: Path, environment: dict[str, str]) -> Session:
+    """Run a client in a workspace of its own, with nothing of this process's environment but the PATH."""
+    workspace = home / "workspace"
+    workspace.mkdir()
+    done = subprocess.run(
+        command,
+        cwd=workspace,
+        env={"PATH": os.environ["PATH"], **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    return Session(done.returncode, done.stdout, done.stderr)
