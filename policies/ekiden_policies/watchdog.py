@@ -13,8 +13,8 @@ class Limits:
 
     Attributes:
         wall_s: Seconds from its start.
-        tokens: Settled tokens; the watchdog sleeps when this is 0 or less, since then no call is let through anyway
-            or none is counted.
+        tokens: Settled tokens; the watchdog sleeps when this is 0 or less, since then no call is let through anyway,
+            there is no cap, or the solver may go on without models.
         output_bytes: Size of the answers file.
         grace_s: Seconds between the request to end and the kill.
     """

@@ -68,8 +68,18 @@ def find_models(settings: BudgetSettings, environ: Mapping[str, str] = os.enviro
 
 
 def caps_of(tokens: int, usd: Decimal | None) -> Caps:
-    """Return the caps of a run: below 0 tokens means no cap on them."""
-    return Caps(tokens=None if tokens < 0 else tokens, nanodollars=None if usd is None else int(usd * NANO))
+    """Return the caps of a run: below 0 tokens means no cap on them.
+
+    Raises:
+        MarathonError: No ledger can keep a cap that high.
+    """
+    from ekiden_budget.errors import BudgetError
+    from ekiden_budget.figures import checked_caps
+
+    try:
+        return checked_caps(Caps(None if tokens < 0 else tokens, None if usd is None else int(usd * NANO)))
+    except BudgetError as error:
+        raise MarathonError(f"The budget for language models cannot be kept: {error}") from error
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from ekiden_config import JudgeName, MarathonSettings
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import RunStarted
 from ekiden_orchestrator.marathon.manifest import Manifest
-from ekiden_orchestrator.marathon.model_access import ModelSource
+from ekiden_orchestrator.marathon.model_access import ModelSource, caps_of
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.marathon.versions import versions
 from ekiden_policies.marathon_budget import MarathonBudgetError, MarathonReference, marathon_budget
@@ -60,6 +60,7 @@ def decide(
         )
     except MarathonBudgetError as error:
         raise MarathonError(f"{error}") from error
+    caps_of(budget.tokens, budget.usd)
     if request.problem_seconds is not None and not 0 < request.problem_seconds < math.inf:
         raise MarathonError(f"--problem-seconds is {request.problem_seconds!r}; it needs a number above 0.")
     if request.problem_seconds is not None and not submission.takes_share:

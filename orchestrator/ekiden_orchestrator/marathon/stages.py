@@ -187,7 +187,7 @@ class Run:
     def _settle(self, models: ModelAccess) -> Spending:
         """Settle every call that was in flight when the solver ended."""
         if calls := models.calls_in_flight():
-            self._note(f"{calls} calls are in flight: they have {self._settings.drain_s:g} s to end and be settled.")
+            self._note(f"Calls in flight: {calls}. They have {self._settings.drain_s:g} s to end and be settled.")
         with self._display.phase("settling"):
             spending = models.end(self._settings.drain_s)
         ways = ", ".join(f"{count} {outcome}" for outcome, count in spending.calls.items()) or "none"

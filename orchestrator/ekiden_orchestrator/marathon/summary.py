@@ -251,7 +251,7 @@ def _unusual(spending: Spending | None) -> list[str]:
     if spending is not None and spending.excess_tokens:
         notes.append(f"Upstreams reported {spending.excess_tokens:,} tokens above what the budget had room for.")
     if spending is not None and spending.unpriced_calls:
-        notes.append(f"The price of {spending.unpriced_calls:,} calls is not known; they are not in the dollars spent.")
+        notes.append(f"Calls without a known price: {spending.unpriced_calls:,}. They are not in the dollars spent.")
     return notes
 
 
