@@ -76,6 +76,10 @@ class ModelServer:
         with self._changed:
             self._script.extend(answers)
 
+    def respond_with(self, responder: Callable[[Heard], Answer]) -> None:
+        """Change what is answered when nothing is scripted."""
+        self._responder = responder
+
     def release(self) -> None:
         """Let every held-back answer go on, now and from now on."""
         assert self._portal is not None
