@@ -15,6 +15,7 @@ from ekiden_orchestrator.commands.budget_clients import TOKEN_VARIABLE, Access
 from ekiden_orchestrator.commands.budget_words import caps as caps_in_words
 from ekiden_orchestrator.commands.budget_words import line
 from ekiden_orchestrator.errors import CommandError
+from ekiden_orchestrator.model_keys import KEY_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from ekiden_budget.upstreams import Upstream
     from ekiden_config import BudgetSettings
     from ekiden_policies.budget import Caps
-
-_KEYS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY", "DEEPSEEK_API_KEY", "ANTHROPIC_API_KEY")
 
 
 def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, drain_s: float, as_json: bool) -> None:
@@ -66,7 +65,7 @@ def _upstreams(settings: BudgetSettings) -> Sequence[Upstream]:
     from ekiden_budget.ledger import TOKEN_PREFIX
     from ekiden_budget.upstreams import find_upstreams
 
-    for variable in _KEYS:
+    for variable in KEY_VARIABLES.values():
         if os.environ.get(variable, "").startswith(TOKEN_PREFIX):
             raise CommandError(
                 f"{variable} holds the token of a budget, not the key of a model provider: start the proxy in a shell "
@@ -75,7 +74,7 @@ def _upstreams(settings: BudgetSettings) -> Sequence[Upstream]:
     upstreams = find_upstreams(settings, os.environ)
     if not upstreams:
         raise CommandError(
-            f"There is no model to call: set {', '.join(_KEYS[:-1])} or {_KEYS[-1]}, or name a base URL in the "
+            f"There is no model to call: set one of {', '.join(KEY_VARIABLES.values())}, or name a base URL in the "
             "settings under [budget.upstreams.NAME]."
         )
     return upstreams

@@ -1,24 +1,25 @@
-"""Looking at what this machine has outside Ekiden: proof checkers, and means of isolating a process."""
+"""Looking at what this machine has outside Ekiden: proof checkers, models, and means of isolating a process."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ekiden_config import LeanSettings, Settings
+from ekiden_config import BudgetSettings, LeanSettings, Settings
 
 _PATIENCE_S = 10.0
 _PYTHON_MINIMUM = "3.11"
 _VERSION = re.compile(r"\d+(?:\.\d+)+|\d+")
 
-Kind = Literal["python", "program", "isolation"]
+Kind = Literal["python", "program", "model", "isolation"]
 State = Literal["ok", "old", "missing", "broken"]
 
 
@@ -73,12 +74,13 @@ def wanted() -> Outside:
 
 
 def examine(outside: Outside, settings: Settings) -> list[Finding]:
-    """Look for everything on a list, at this Python, at Lean, and at what holds an untrusted program here."""
+    """Look for everything on a list, at this Python, Lean and models, and at what holds an untrusted program here."""
     with ThreadPoolExecutor(max_workers=4) as pool:
         lean, node = pool.submit(_lean, settings.lean), pool.submit(_node, settings.lean)
         programs = pool.map(_program, outside.program)
         confined, solver = pool.submit(_untrusted_lean), pool.submit(_solver_isolation)
-        return [_python(), lean.result(), node.result(), *programs, solver.result(), confined.result()]
+        found = [_python(), lean.result(), node.result(), *programs, *_models(settings.budget, os.environ)]
+        return [*found, solver.result(), confined.result()]
 
 
 def _python() -> Finding:
@@ -135,6 +137,33 @@ def _program(item: WantedProgram, path: str | None = None) -> Finding:
         return _finding("program", item, None, state="broken")
     found = _VERSION.search(told)
     return _finding("program", item, found.group() if found else None)
+
+
+def _models(settings: BudgetSettings, environ: Mapping[str, str]) -> list[Finding]:
+    """Look where model calls would go: the variable of each key is told, and never the key."""
+    from ekiden_budget.errors import BudgetError
+    from ekiden_budget.upstreams import find_upstreams
+    from ekiden_orchestrator.model_keys import KEY_VARIABLES, key_variable
+
+    item = Wanted(
+        name="models",
+        purpose="answer the calls of solvers and agents, through `ekiden budget proxy` and in marathons",
+        how_to_get=f"set one of {', '.join(KEY_VARIABLES.values())}, or name an address under [budget.upstreams.NAME]",
+    )
+    try:
+        upstreams = find_upstreams(settings, environ)
+    except BudgetError as error:
+        return [_finding("model", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")]
+    if not upstreams:
+        return [_finding("model", item, None, state="missing")]
+    found: dict[tuple[str, str], Wanted] = {}
+    for upstream in upstreams:
+        variable = key_variable(upstream, settings)
+        key = f"the key in {variable}" if variable else "no key"
+        spoken = ", ".join(sorted(upstream.dialects))
+        purpose = f"models at {upstream.base_url}, with {key}: {spoken}"
+        found[upstream.name, upstream.base_url] = item.model_copy(update={"name": upstream.name, "purpose": purpose})
+    return [_finding("model", wanted, None) for wanted in found.values()]
 
 
 def _solver_isolation() -> Finding:

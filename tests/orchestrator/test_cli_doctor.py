@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ekiden_config import LeanSettings, Settings, default_settings
+from ekiden_config import BudgetSettings, LeanSettings, Settings, default_settings
 from ekiden_orchestrator.doctor import Finding, Outside, WantedProgram, examine, wanted
 from ekiden_orchestrator.marathon.trial import try_isolation
+from ekiden_orchestrator.model_keys import KEY_VARIABLES
 from ekiden_warden import probe
 
 NOTHING = Outside(program=())
@@ -27,7 +28,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A `PATH` and a home that hold nothing but what the test puts there."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("ELAN_HOME", "LEAN_BIN", "LAKE_BIN", "JUDGE_LEAN_PATH"):
+    for name in ("ELAN_HOME", "LEAN_BIN", "LAKE_BIN", "JUDGE_LEAN_PATH", *KEY_VARIABLES.values()):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 
@@ -92,6 +93,41 @@ def test_a_lean_that_is_named_and_not_there_is_broken_with_the_reason(path: Path
     assert "lean.lean is 'nowhere/lean'" in lean.how_to_get
 
 
+def with_budget(chosen: Settings, **budget: object) -> Settings:
+    values = chosen.budget.model_dump() | budget
+    return chosen.model_copy(update={"budget": BudgetSettings.model_validate(values)})
+
+
+def test_models_are_told_with_the_variable_of_their_key_and_never_the_key(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-secret-1")
+    monkeypatch.setenv("LOCAL_KEY", "sk-secret-2")
+    upstreams = {
+        "local": {"base_url": "http://127.0.0.1:8000/v1", "key_env": "LOCAL_KEY", "dialects": ["chat"]},
+        "open": {"base_url": "http://127.0.0.1:8001/v1"},
+    }
+    findings = found(NOTHING, with_budget(settings(path), upstreams=upstreams))
+    models = {name: finding.purpose for name, finding in findings.items() if finding.kind == "model"}
+    assert models == {
+        "local": "models at http://127.0.0.1:8000/v1, with the key in LOCAL_KEY: chat",
+        "open": "models at http://127.0.0.1:8001/v1, with no key: chat",
+        "openrouter": "models at https://openrouter.ai/api/v1, with the key in OPENROUTER_API_KEY: "
+        "chat, embeddings, messages, responses",
+    }
+    assert "sk-secret" not in repr(findings)
+
+
+def test_models_that_lack_their_key_are_broken_and_none_at_all_are_missing(path: Path) -> None:
+    missing = found(NOTHING, settings(path))["models"]
+    assert (missing.state, missing.required) == ("missing", False)
+    assert "set one of OPENROUTER_API_KEY, OPENAI_API_KEY, DEEPSEEK_API_KEY, ANTHROPIC_API_KEY" in missing.how_to_get
+    upstreams = {"local": {"base_url": "http://127.0.0.1:8000/v1", "key_env": "LOCAL_KEY"}}
+    broken = found(NOTHING, with_budget(settings(path), upstreams=upstreams))["models"]
+    assert broken.state == "broken"
+    assert "'LOCAL_KEY', which is not set" in broken.how_to_get
+
+
 def test_the_isolation_of_a_solver_is_the_one_that_an_attempt_gets(path: Path) -> None:
     tried = try_isolation()
     assert tried is not None
@@ -140,6 +176,7 @@ def doctor(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         "EKIDEN_LEAN_HOME": str(folder / "wasm"),
         "ELAN_HOME": "",
         "LEAN_BIN": "",
+        **dict.fromkeys(KEY_VARIABLES.values(), ""),
     }
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment, cwd=folder)
 
@@ -148,8 +185,13 @@ def test_an_empty_machine_is_no_reason_for_alarm(tmp_path: Path) -> None:
     done = doctor(tmp_path, "--json")
     assert done.returncode == 0
     findings = {item["name"]: Finding.model_validate(item) for item in json.loads(done.stdout)}
-    assert list(findings) == ["python", "lean", "node", "coqtop", "solver isolation", "judge isolation"]
-    assert [name for name, finding in findings.items() if finding.state == "missing"][:3] == ["lean", "node", "coqtop"]
+    assert list(findings) == ["python", "lean", "node", "coqtop", "models", "solver isolation", "judge isolation"]
+    assert [name for name, finding in findings.items() if finding.state == "missing"][:4] == [
+        "lean",
+        "node",
+        "coqtop",
+        "models",
+    ]
 
 
 def test_the_table_says_what_each_thing_is_for_and_how_to_get_it(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ _SIGNS = {
 
 @app.command()
 def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
-    """Look for the proof checkers that Ekiden can use, say what each is for, and what confines untrusted programs here.
+    """Look for proof checkers and models that Ekiden can use, say what each is for, and what confines programs here.
 
     Ends with status 1 only when something required is missing.
     """

@@ -140,7 +140,7 @@ def test_what_keeps_the_proxy_from_being_served_is_one_line(tmp_path: Path, monk
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
         return done.stderr
 
-    assert "There is no model to call: set OPENROUTER_API_KEY" in refusal()
+    assert "There is no model to call: set one of OPENROUTER_API_KEY" in refusal()
     assert not (tmp_path / "ledger.sqlite3").exists()
     monkeypatch.setenv("OPENAI_API_KEY", "ekb_somebodys")
     told = refusal()
