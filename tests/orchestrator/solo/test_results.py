@@ -1,13 +1,24 @@
 """Results files: what is solved is not run again, and what they hold survives."""
 
+import io
 import json
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from rich.console import Console
 
 from command_line import ekiden
+from ekiden_config import JudgeName, Settings
+from ekiden_judge import CheckItem, CheckResult, ExactChecker, Limits, Problem
+from ekiden_judge.checker import Done
+from ekiden_judge.choice import Judge, choose_judge
+from ekiden_orchestrator.solo.display import Display
 from ekiden_orchestrator.solo.errors import SoloError
+from ekiden_orchestrator.solo.results import Results
+from marathon_bed import processes_of
 from orchestrator.solo.conftest import EASY, SoloBed
 
 SOLVE = 'call("judge", verdict="false", code=RIGHT)'
@@ -65,20 +76,25 @@ def test_a_second_run_on_one_file_is_refused(bed: SoloBed) -> None:
         bed.run(bed.solver(SOLVE))
 
 
-def test_a_killed_run_has_kept_what_was_done(bed: SoloBed) -> None:
+def test_an_interrupted_run_has_kept_what_was_done(bed: SoloBed) -> None:
+    class Interrupting(ExactChecker):
+        def check_batch(self, items: Sequence[CheckItem], *, done: Done | None = None) -> list[CheckResult]:
+            if items[0].problem.id == "second":
+                raise KeyboardInterrupt
+            return super().check_batch(items, done=done)
+
+    @contextmanager
+    def choose(name: JudgeName, settings: Settings) -> Generator[Judge]:
+        yield Judge(name, Interrupting(), Limits())
+
     bed.problems.append({**EASY, "id": "second"})
-
-    class Killed(BaseException):
-        pass
-
-    def kill(_name: object, _settings: object) -> None:
-        raise Killed
-
-    assert bed.run(bed.solver(SOLVE), ids=("easy",))
-    bed.choose = kill  # type: ignore[assignment]
-    with pytest.raises(Killed):
+    bed.choose = choose
+    with pytest.raises(KeyboardInterrupt):
         bed.run(bed.solver(SOLVE))
     assert [*bed.results.results] == ["easy"]
+    assert processes_of(bed.root) == []
+    bed.choose = choose_judge
+    assert bed.run(bed.solver(SOLVE))
 
 
 def test_the_table_shows_each_problem_with_calls_and_time(bed: SoloBed) -> None:
@@ -93,12 +109,16 @@ def test_the_table_shows_each_problem_with_calls_and_time(bed: SoloBed) -> None:
 
 
 def test_of_many_problems_the_unsolved_are_shown(bed: SoloBed) -> None:
-    bed.problems = [{**EASY, "id": name} for name in [*(f"p{n}" for n in range(60)), "hard"]]
-    bed.settings = bed.settings.model_copy()
-    assert not bed.run(bed.solver(SOLVE_SOME))
-    rows = [line for line in bed.output.getvalue().splitlines() if line.startswith("│")]
-    assert len(rows) == 1
-    assert "hard" in rows[0]
+    bed.problems.append({**EASY, "id": "hard"})
+    bed.run(bed.solver(SOLVE_SOME))
+    solved, unsolved = bed.results.results.values()
+    records = {f"p{number}": solved for number in range(60)} | {"hard": unsolved}
+    problems = [Problem.read({**EASY, "id": name}) for name in records]
+    shown = io.StringIO()
+    Display(Console(file=shown, width=100)).table(problems, Results(solver="somebody", results=records), Path("out"))
+    rows = [line for line in shown.getvalue().splitlines() if line.startswith("│")]
+    assert ["hard" in row for row in rows] == [True]
+    assert "Solved:   60 / 61" in shown.getvalue()
 
 
 @pytest.fixture
