@@ -149,6 +149,9 @@ def watch(
         chosen = _chosen(holder, name)
         while True:
             statuses = holder.tree(chosen)
+            if not statuses:
+                _show(statuses)
+                return
             if as_json:
                 typer.echo(StatusReport.of_statuses(statuses, most=None).model_dump_json(exclude={"calls"}))
             else:

@@ -142,6 +142,7 @@ def test_what_cannot_be_done_is_one_line_and_status_2(ledger: Ledger, arguments:
 def test_without_any_budget_the_way_to_open_one_is_told(ledger: Ledger) -> None:
     assert ledger.tree() == []
     assert "ekiden budget open NAME" in printed("status")
+    assert printed("watch") == printed("status")
 
 
 def test_plain_lines_come_only_when_something_was_spent(ledger: Ledger) -> None:
