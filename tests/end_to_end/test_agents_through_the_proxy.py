@@ -146,7 +146,10 @@ def test_an_agent_sees_through_the_server_what_is_left_of_its_budget(agent: Agen
             r'"limit": ?"tokens".{0,200}?"spent": ?(\d+), ?"reserved": ?(\d+), ?"left": ?(\d+)', second.prompt
         )
         assert told, second.prompt[-2000:]
-        assert [int(figure) for figure in told.groups()] == [20_010, 0, 1_000_000 - 20_010]
+        spent, reserved, left = map(int, told.groups())
+        assert spent + reserved + left == 1_000_000
+        # Claude Code may run a tool before the answer that asks for it has ended: then that call is still in flight.
+        assert spent == 20_010 or (spent == 0 and reserved > 20_010)
 
 
 def status_call(agent: Agent) -> Answer:
