@@ -16,9 +16,9 @@ from starlette.types import Receive, Send
 from ekiden_budget.answers import RawHeaders, raw_headers, send_answer
 from ekiden_budget.forwarding import Forwarder, NoAnswerError, Reply, Sending, read_whole
 from ekiden_budget.intake import BodyRoom, read_body, read_object
-from ekiden_budget.metering import OpenCall, Till, budget_headers
+from ekiden_budget.metering import Caller, OpenCall, Till, budget_headers
 from ekiden_budget.passage import headers_back, headers_upstream, passes, upstream_failure, without_key
-from ekiden_budget.records import BudgetId, CallLabel
+from ekiden_budget.records import CallLabel
 from ekiden_budget.rejections import NO_RETRY, RejectionError
 from ekiden_budget.streaming import StreamPassage
 from ekiden_budget.upstreams import Upstream, choose_upstream
@@ -86,7 +86,7 @@ class CallDesk:
         self._rules = CallRules.from_settings(settings)
         self._room = BodyRoom()
 
-    async def answer(self, visit: Visit, budget: BudgetId) -> None:
+    async def answer(self, visit: Visit, caller: Caller) -> None:
         """Answer a call.
 
         Raises:
@@ -104,7 +104,8 @@ class CallDesk:
             visit.body_read = True
             priced = self._price(visit, body)
             sending = self._sending(visit, priced)
-            async with self._till.open_call(budget, priced.asked, priced.label) as call:
+            stream = priced.call.stream
+            async with self._till.open_call(caller, priced.asked, priced.label, with_status=stream) as call:
                 await self._forward(visit, priced, sending, call)
 
     def _price(self, visit: Visit, body: bytes) -> _Priced:
@@ -176,8 +177,8 @@ class CallDesk:
         await visit.send(reply.status, headers_back(reply.response.headers) + _told(call), text)
 
     async def _pass_stream(self, visit: Visit, priced: _Priced, response: httpx2.Response, call: OpenCall) -> None:
-        status = await self._till.status(call.budget)
-        headers = headers_back(response.headers) + raw_headers(budget_headers(status, call.reserved, None))
+        assert call.status is not None, "streams are opened with a status"
+        headers = headers_back(response.headers) + raw_headers(budget_headers(call.status, call.reserved, None))
         visit.answered = True
 
         async def settle(outcome: Outcome, usage: Usage | None, detail: str) -> None:

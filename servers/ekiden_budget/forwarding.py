@@ -3,7 +3,7 @@
 import json
 import math
 import random
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -12,6 +12,7 @@ import anyio
 import httpx2
 
 from ekiden_budget.errors import BudgetError
+from ekiden_budget.near import NearTransport
 from ekiden_policies.budget import Outcome
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Sending:
     """What is sent, and where to."""
 
     url: str
-    headers: Mapping[str, str]
+    headers: dict[str, str]
     body: bytes
 
 
@@ -89,15 +90,12 @@ class Forwarder:
     def __init__(self, settings: "BudgetSettings", transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self._retries = settings.retries
         limits = httpx2.Limits(max_connections=2 * settings.max_connections, max_keepalive_connections=64)
-        trust = httpx2.create_ssl_context()
-        near = None if transport else httpx2.AsyncHTTPTransport(verify=trust, limits=limits)
         self._client = httpx2.AsyncClient(
             transport=transport,
-            mounts={f"all://{host}": near for host in _HERE} if near else None,
-            verify=trust,
+            mounts=None if transport else dict.fromkeys(_HERE, NearTransport()),
             limits=limits,
             timeout=httpx2.Timeout(settings.upstream_timeout_s, connect=settings.connect_timeout_s),
-            headers={"accept-encoding": "identity", "user-agent": "ekiden"},
+            headers=_ALWAYS,
         )
 
     async def aclose(self) -> None:
@@ -153,7 +151,8 @@ class Forwarder:
             await anyio.sleep(pause)
 
     async def _send_once(self, sending: Sending, progress: Progress) -> Reply:
-        request = self._client.build_request("POST", sending.url, headers=dict(sending.headers), content=sending.body)
+        # made by hand, so that no cookie that an upstream set for one caller is sent for another
+        request = httpx2.Request("POST", sending.url, headers=_ALWAYS | sending.headers, content=sending.body)
         progress.outcome, progress.detail = "failed", "cut short"
         response = await self._client.send(request, stream=True)
         if response.is_success:
@@ -165,8 +164,17 @@ class Forwarder:
                 await response.aclose()
 
 
-_HERE = ("127.0.0.1", "localhost", "[::1]")
+_ALWAYS = {"accept-encoding": "identity", "user-agent": "ekiden"}
+_HERE = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 """Upstreams on this machine are reached directly, whatever proxy the environment names."""
+
+
+def pieces_of(response: httpx2.Response) -> AsyncIterable[bytes]:
+    """Return the body of an answer as it comes, uncompressed."""
+    stream = response.stream
+    if "content-encoding" not in response.headers and isinstance(stream, httpx2.AsyncByteStream):
+        return stream
+    return response.aiter_bytes()
 
 
 async def read_whole(response: httpx2.Response) -> bytes:
@@ -178,7 +186,7 @@ async def read_whole(response: httpx2.Response) -> bytes:
     pieces: list[bytes] = []
     size = 0
     try:
-        async for piece in response.aiter_bytes():
+        async for piece in pieces_of(response):
             size += len(piece)
             if size > LARGEST_ANSWER:
                 raise NoAnswerError(f"upstream error: an answer of more than {LARGEST_ANSWER} bytes")

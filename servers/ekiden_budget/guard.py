@@ -14,6 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from ekiden_budget.answers import bare_answer, json_bytes, raw_headers, send_last_answer
+from ekiden_budget.gathering import GatheredWrites
 
 if TYPE_CHECKING:
     from ekiden_config import BudgetSettings
@@ -44,11 +45,13 @@ class GuardConfig(uvicorn.Config):
         super().__init__(
             app,  # pyright: ignore[reportArgumentType]  # uvicorn names the same shape in types of its own
             http=GuardedProtocol,
+            interface="asgi3",
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             backlog=1024,
             h11_max_incomplete_event_size=LARGEST_HEADER,
             timeout_keep_alive=KEEP_ALIVE_S,
@@ -74,7 +77,7 @@ class GuardedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # as in uvicorn
         """Take a connection in, or turn it away."""
-        super().connection_made(transport)
+        super().connection_made(GatheredWrites(transport, self.loop))
         inside = len(self.connections)
         if inside > 2 * self.config.max_connections:
             self._end(bare_answer(503, CROWDED, _RETRY))

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
-import anyio.to_thread
 
 from ekiden_budget.errors import LedgerBusyError, RefusedError
 from ekiden_budget.forwarding import Progress
+from ekiden_budget.ledger_thread import LedgerThread
 from ekiden_budget.records import BudgetId, BudgetStatus, CallLabel, Reserved, Settled
 from ekiden_budget.rejections import RejectionError
 from ekiden_policies.budget import Amount, Outcome, dollars
@@ -18,7 +18,21 @@ if TYPE_CHECKING:
     from ekiden_budget.ledger import Ledger
 
 SETTLE_TRIES = 3
+MOST_KNOWN = 1024
 _Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever showed a token.
+
+    Attributes:
+        token: The token.
+        budget: The budget that it spends.
+    """
+
+    token: str = field(repr=False)
+    budget: BudgetId
 
 
 @dataclass(slots=True)
@@ -28,52 +42,81 @@ class OpenCall:
     Attributes:
         budget: Who pays.
         reserved: What the ledger said when it was let through.
+        status: Where its budget stood then, if that was asked for.
         progress: How far it has come; settled like this unless `settle` says otherwise.
         settled: How it was settled, and where its budget stood then.
     """
 
     budget: BudgetId
     reserved: Reserved
+    status: BudgetStatus | None = None
     progress: Progress = field(default_factory=Progress)
     settled: "tuple[Settled, BudgetStatus] | None" = None
 
 
 class Till:
-    """The ledger, on worker threads."""
+    """The ledger, on a thread of its own."""
 
-    def __init__(self, ledger: "Ledger", *, unsent_is_free: bool) -> None:
+    def __init__(self, ledger: "Ledger", thread: LedgerThread, *, unsent_is_free: bool) -> None:
         self._ledger = ledger
         self._unsent_is_free = unsent_is_free
-        # SQLite lets one write at a time; more threads than a few would only wait for one another.
-        self._threads = anyio.CapacityLimiter(4)
+        self._run = thread.run
+        self._known: dict[str, BudgetId] = {}
 
-    async def budget_of(self, token: str) -> BudgetId:
-        """Return whose token it is.
+    async def caller(self, token: str) -> Caller:
+        """Return whose token it is. One that was good before is looked at again only when something is reserved.
 
         Raises:
             RejectionError: If it is nobody's.
         """
-        budget = await self._run(lambda: self._ledger.authenticate(token))
+        budget = self._known.get(token)
         if budget is None:
+            budget = await self._run(lambda: self._authenticate(token))
+        return Caller(token, budget)
+
+    def _authenticate(self, token: str) -> BudgetId:
+        budget = self._ledger.authenticate(token)
+        if budget is None:
+            self._known.pop(token, None)
             raise RejectionError(401, "unauthorized: invalid shared secret", code="invalid_api_key")
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[token] = budget
         return budget
 
-    async def status(self, budget: BudgetId) -> BudgetStatus:
-        """Return where a budget stands."""
-        return await self._run(lambda: self._ledger.status(budget))
-
-    @asynccontextmanager
-    async def open_call(self, budget: BudgetId, asked: Amount, label: CallLabel) -> AsyncGenerator[OpenCall]:
-        """Reserve what a call may use, and settle it at the end if that was not done before.
+    async def status(self, caller: Caller) -> BudgetStatus:
+        """Return where a caller's budget stands.
 
         Raises:
-            RejectionError: If its budgets have no room for it.
+            RejectionError: If the token is no longer good.
         """
+        return await self._run(lambda: self._ledger.status(self._authenticate(caller.token)))
+
+    @asynccontextmanager
+    async def open_call(
+        self, caller: Caller, asked: Amount, label: CallLabel, *, with_status: bool = False
+    ) -> AsyncGenerator[OpenCall]:
+        """Reserve what a call may use, and settle it at the end if that was not done before.
+
+        Args:
+            caller: Who asks; the token is looked at once more, since it may have been replaced.
+            asked: The most that the call can use.
+            label: What it is.
+            with_status: Whether to look where the budget stands then.
+
+        Raises:
+            RejectionError: If the budgets have no room for it, or the token is no longer good.
+        """
+
+        def work() -> OpenCall:
+            budget = self._authenticate(caller.token)
+            reserved = self._ledger.reserve(budget, asked, label)
+            return OpenCall(budget, reserved, self._ledger.status(budget) if with_status else None)
+
         try:
-            reserved = await self._run(lambda: self._ledger.reserve(budget, asked, label))
+            call = await self._run(work)
         except RefusedError as error:
             raise RejectionError.out_of_budget(error) from error
-        call = OpenCall(budget, reserved)
         try:
             yield call
         finally:
@@ -91,9 +134,6 @@ class Till:
 
         with anyio.CancelScope(shield=True):
             call.settled = await self._run(lambda: _insist(work))
-
-    async def _run(self, work: Callable[[], _Answer]) -> _Answer:
-        return await anyio.to_thread.run_sync(work, limiter=self._threads)
 
 
 def _insist(work: Callable[[], _Answer]) -> _Answer:

@@ -14,9 +14,8 @@ from ekiden_budget.catalogue import Catalogue
 from ekiden_budget.errors import BudgetError, LedgerBusyError
 from ekiden_budget.forwarding import Forwarder
 from ekiden_budget.intake import HungUpError, check_host, shown_token
-from ekiden_budget.metering import Till
+from ekiden_budget.metering import Caller, Till
 from ekiden_budget.models import BudgetReport
-from ekiden_budget.records import BudgetId
 from ekiden_budget.rejections import NO_RETRY, RejectionError
 from ekiden_budget.upstreams import Upstream
 from ekiden_budget.wire import CallRules, Dialect, error_body
@@ -113,20 +112,20 @@ class ProxyApp:
             await self._send_json(visit, {"status": "ok"})
             return
         visit.dialect = _CALLS.get(path, "chat")
-        budget = await self._till.budget_of(shown_token(visit.headers))
+        caller = await self._till.caller(shown_token(visit.headers))
         if path in _CALLS:
             if method != "POST":
                 raise _wrong_method(method, "POST")
-            await self._desk.answer(visit, budget)
+            await self._desk.answer(visit, caller)
         elif path in _READS:
             if method != "GET":
                 raise _wrong_method(method, "GET")
-            await self._read(visit, path, budget)
+            await self._read(visit, path, caller)
         else:
             raise RejectionError(404, f"unsupported endpoint: {visit.path}", code="not_found")
 
-    async def _read(self, visit: Visit, path: str, budget: BudgetId) -> None:
-        status = await self._till.status(budget)
+    async def _read(self, visit: Visit, path: str, caller: Caller) -> None:
+        status = await self._till.status(caller)
         if path == "/budget":
             await visit.send(200, raw_headers(_JSON), BudgetReport.of_status(status).model_dump_json().encode())
             return

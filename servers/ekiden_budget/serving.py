@@ -15,6 +15,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from ekiden_budget.errors import BudgetError
 from ekiden_budget.forwarding import Forwarder
 from ekiden_budget.guard import GuardConfig
+from ekiden_budget.ledger_thread import LedgerThread
 from ekiden_budget.metering import Till
 from ekiden_budget.prices import PriceList
 from ekiden_budget.proxy import ProxyApp
@@ -105,11 +106,12 @@ class Proxy:
     async def _serve(self, listening: socket.socket, *, task_status: TaskStatus[anyio.Event]) -> None:
         closing = anyio.Event()
         forwarder = Forwarder(self._settings, self._transport)
-        till = Till(self._ledger, unsent_is_free=self._free)
-        app = ProxyApp(till, forwarder, self._upstreams, PriceList.from_settings(self._settings), self._settings)
-        web = _Web(GuardConfig(app, self._settings))
+        prices = PriceList.from_settings(self._settings)
         try:
-            async with anyio.create_task_group() as tasks:
+            async with LedgerThread() as thread, anyio.create_task_group() as tasks:
+                till = Till(self._ledger, thread, unsent_is_free=self._free)
+                app = ProxyApp(till, forwarder, self._upstreams, prices, self._settings)
+                web = _Web(GuardConfig(app, self._settings))
                 tasks.start_soon(web.serve, [listening])
                 task_status.started(closing)  # connections wait in the socket's queue until the server takes them
                 await closing.wait()

@@ -7,7 +7,7 @@ import httpx2
 from starlette.types import Receive, Send
 
 from ekiden_budget.answers import RawHeaders
-from ekiden_budget.forwarding import NoAnswerError, Progress
+from ekiden_budget.forwarding import NoAnswerError, Progress, pieces_of
 from ekiden_budget.wire import ModelCall, StreamReader, Usage, error_event
 from ekiden_policies.budget import Outcome
 
@@ -61,7 +61,7 @@ class StreamPassage:
         """Pass all of a stream; return what went wrong, if something did."""
         reader = self._reader
         try:
-            async for piece in response.aiter_bytes():
+            async for piece in pieces_of(response):
                 passed = reader.feed(piece)
                 if reader.ended and not self._settled:
                     self._progress.detail = "the upstream told a failure" if reader.failed else "no usage was told"
