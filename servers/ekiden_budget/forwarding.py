@@ -3,7 +3,7 @@
 import json
 import math
 import random
-from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -89,18 +89,18 @@ class Forwarder:
 
     def __init__(self, settings: "BudgetSettings", transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self._retries = settings.retries
+        self._timeout = httpx2.Timeout(settings.upstream_timeout_s, connect=settings.connect_timeout_s)
+        self._extensions = {"timeout": self._timeout.as_dict()}
+        self._urls: dict[str, httpx2.URL] = {}
+        self._near = None if transport else NearTransport()
         limits = httpx2.Limits(max_connections=2 * settings.max_connections, max_keepalive_connections=64)
-        self._client = httpx2.AsyncClient(
-            transport=transport,
-            mounts=None if transport else dict.fromkeys(_HERE, NearTransport()),
-            limits=limits,
-            timeout=httpx2.Timeout(settings.upstream_timeout_s, connect=settings.connect_timeout_s),
-            headers=_ALWAYS,
-        )
+        self._far = httpx2.AsyncClient(transport=transport, limits=limits, timeout=self._timeout)
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._client.aclose()
+        await self._far.aclose()
+        if self._near is not None:
+            await self._near.aclose()
 
     @asynccontextmanager
     async def exchange(self, sending: Sending, progress: Progress) -> AsyncGenerator[Reply]:
@@ -116,12 +116,17 @@ class Forwarder:
             with anyio.CancelScope(shield=True):
                 await reply.response.aclose()
 
-    async def get(self, url: str, headers: Mapping[str, str], timeout_s: float) -> object:
+    async def get(self, url: str, headers: dict[str, str], timeout_s: float) -> object:
         """Return the JSON at an address; None if there is none."""
         try:
-            response = await self._client.get(url, headers=dict(headers), timeout=timeout_s)
-            return cast("object", response.json()) if response.is_success else None
-        except (httpx2.HTTPError, ValueError):
+            with anyio.fail_after(timeout_s):
+                response = await self._send(httpx2.Request("GET", url, headers=_ALWAYS | headers))
+                try:
+                    return cast("object", json.loads(await read_whole(response))) if response.is_success else None
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        await response.aclose()
+        except (httpx2.HTTPError, NoAnswerError, TimeoutError, ValueError, RecursionError):
             return None
 
     async def _first_that_counts(self, sending: Sending, progress: Progress) -> Reply:
@@ -151,10 +156,13 @@ class Forwarder:
             await anyio.sleep(pause)
 
     async def _send_once(self, sending: Sending, progress: Progress) -> Reply:
+        url = self._urls.get(sending.url) or self._urls.setdefault(sending.url, httpx2.URL(sending.url))
         # made by hand, so that no cookie that an upstream set for one caller is sent for another
-        request = httpx2.Request("POST", sending.url, headers=_ALWAYS | sending.headers, content=sending.body)
+        request = httpx2.Request(
+            "POST", url, headers=_ALWAYS | sending.headers, content=sending.body, extensions=self._extensions
+        )
         progress.outcome, progress.detail = "failed", "cut short"
-        response = await self._client.send(request, stream=True)
+        response = await self._send(request)
         if response.is_success:
             return Reply(response)
         try:
@@ -163,10 +171,16 @@ class Forwarder:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
 
+    async def _send(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request the way that suits its address: on this machine directly, whatever the environment says."""
+        url = request.url
+        if self._near is not None and url.scheme == "http" and url.host in _HERE:
+            return await self._near.handle_async_request(request)
+        return await self._far.send(request, stream=True)
+
 
 _ALWAYS = {"accept-encoding": "identity", "user-agent": "ekiden"}
-_HERE = ("http://127.0.0.1", "http://localhost", "http://[::1]")
-"""Upstreams on this machine are reached directly, whatever proxy the environment names."""
+_HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def pieces_of(response: httpx2.Response) -> AsyncIterable[bytes]:

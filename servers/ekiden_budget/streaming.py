@@ -64,6 +64,8 @@ class StreamPassage:
             async for piece in pieces_of(response):
                 passed = reader.feed(piece)
                 if reader.ended and not self._settled:
+                    before, passed = _without_last_event(passed)
+                    await self._pass(before)
                     self._progress.detail = "the upstream told a failure" if reader.failed else "no usage was told"
                     without = "failed" if reader.failed else "unreadable"
                     await self._settle_with("answered" if reader.usage else without)
@@ -95,3 +97,10 @@ class StreamPassage:
             return b""
         dialect = "chat" if self._call.dialect == "embeddings" else self._call.dialect
         return b"\n\n" + error_event(dialect, self._progress.detail, "upstream_failed")
+
+
+def _without_last_event(data: bytes) -> tuple[bytes, bytes]:
+    """Split events into those that may be passed on at once and the last one."""
+    end = data.rfind(b"\n\n", 0, -2)
+    start = 0 if end < 0 else end + 2
+    return data[:start], data[start:]
