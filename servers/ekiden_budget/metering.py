@@ -116,7 +116,7 @@ class Till:
         try:
             call = await self._run(work)
         except RefusedError as error:
-            raise RejectionError.out_of_budget(error) from error
+            raise RejectionError.out_of_budget(error, label.dialect) from error
         try:
             yield call
         finally:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio
 from starlette.datastructures import Headers
@@ -137,7 +137,11 @@ class ProxyApp:
         await visit.send(200, raw_headers(_JSON), json_bytes(body))
 
     async def _reject(self, visit: Visit, rejection: RejectionError) -> None:
-        body = json_bytes(error_body(visit.dialect, rejection.status, str(rejection), rejection.code))
+        told = error_body(visit.dialect, rejection.status, str(rejection), rejection.code)
+        error = told.get("error")
+        if rejection.kind and isinstance(error, dict):
+            told["error"] = {**cast("dict[str, object]", error), "type": rejection.kind}
+        body = json_bytes(told)
         headers = raw_headers(_JSON | rejection.headers)
         visit.answered = True
         if visit.body_read or not _has_body(visit.headers):

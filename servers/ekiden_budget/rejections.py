@@ -1,11 +1,11 @@
 """What the proxy says no with: a status, a text, and a body in the shape that the caller's client library reads."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ekiden_budget.errors import BudgetError, RefusedError
 from ekiden_policies.budget import Limit
 
-OUT_OF_BUDGET = 402
 OUT_OF_BUDGET_CODE = "insufficient_quota"
 """The code that OpenAI gives a call above its quota; clients that know it do not ask again."""
 
@@ -18,26 +18,41 @@ _EXHAUSTED: Mapping[Limit, str] = {
 }
 
 
+class _Verdict(NamedTuple):
+    status: int
+    kind: str
+
+
+# Codex, which speaks the Responses format alone, sends a call five times more when it gets a 402, and stops at this.
+_OUT_OF_BUDGET: Mapping[str, _Verdict] = {"responses": _Verdict(429, "usage_limit_reached")}
+_PAYMENT_REQUIRED = _Verdict(402, "")
+
+
 class RejectionError(BudgetError):
     """A request that is answered by the proxy itself, with an error.
 
     Attributes:
         status: The HTTP status.
         code: A word for programs.
+        kind: The type of the error, where it is not the usual one of the status.
         headers: Headers of the answer.
     """
 
-    def __init__(self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, *, code: str = "", kind: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.code = code
+        self.kind = kind
         self.headers = dict(headers or {})
 
     @classmethod
-    def out_of_budget(cls, error: RefusedError) -> "RejectionError":
+    def out_of_budget(cls, error: RefusedError, dialect: str) -> "RejectionError":
         """Return the refusal of a call that its budgets have no room for; asking again will not help."""
         text = f"{_EXHAUSTED[error.refusal.limit]}: {error.refusal.message}"
-        return cls(OUT_OF_BUDGET, text, code=OUT_OF_BUDGET_CODE, headers=NO_RETRY)
+        status, kind = _OUT_OF_BUDGET.get(dialect, _PAYMENT_REQUIRED)
+        return cls(status, text, code=OUT_OF_BUDGET_CODE, kind=kind, headers=NO_RETRY)
 
     @classmethod
     def crowded(cls, message: str) -> "RejectionError":

@@ -178,7 +178,7 @@ def test_an_empty_budget_lets_not_a_byte_reach_the_upstream(tmp_path: Path, path
         for stream in (False, True):
             body = BODIES[path] | ({} if "embeddings" in path else {"stream": stream})
             reply = bed.http().post(path, json=body)
-            assert reply.status_code == 402
+            assert reply.status_code == (429 if "responses" in path else 402)
             assert error_of(reply.json()).startswith("token budget exhausted")
             assert reply.headers["x-should-retry"] == "false"
         bed.http().get("/v1/models")
@@ -218,14 +218,18 @@ def test_a_closed_budget_and_one_out_of_time_or_money_refuse_with_402(tmp_path: 
 
 def test_client_libraries_do_not_ask_again_when_the_budget_is_spent(tmp_path: Path) -> None:
     with proxy_bed(tmp_path, caps=Caps(tokens=50)) as bed:
+        client = bed.openai(max_retries=5)
         with pytest.raises(openai.APIStatusError) as refused:
-            bed.openai(max_retries=5).responses.create(model="m", input="◇")
+            client.chat.completions.create(model="m", messages=[{"role": "user", "content": "◇"}])
         assert (refused.value.status_code, refused.value.code) == (402, "insufficient_quota")
+        with pytest.raises(openai.RateLimitError) as refused:  # what Codex takes for an end, and no 402
+            client.responses.create(model="m", input="◇")
+        assert (refused.value.type, refused.value.code) == ("usage_limit_reached", "insufficient_quota")
         with pytest.raises(Exception, match="token budget exhausted"):
             bed.anthropic(max_retries=5).messages.create(
                 model="m", max_tokens=99, messages=[{"role": "user", "content": "◇"}]
             )
-        assert bed.status.calls.refused == 2
+        assert bed.status.calls.refused == 3
 
 
 def test_a_model_that_no_upstream_serves_is_refused_before_anything_is_reserved(bed: ProxyBed) -> None:
