@@ -25,15 +25,9 @@ AGENTS = installed_agents()
 WHY_NOT = f"Codex and Claude Code are not here: no folder in {FOLDER_VARIABLE} holds them, nor does the PATH"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-ASKS_AGAIN = pytest.mark.xfail(strict=True, reason="Codex sends a Responses call that got a 402 five times more")
 every_agent = pytest.mark.parametrize(
     "agent",
     [pytest.param(agent, id=agent.name) for agent in AGENTS]
-    or [pytest.param(None, id="none", marks=pytest.mark.skip(reason=WHY_NOT))],
-)
-every_agent_refused = pytest.mark.parametrize(
-    "agent",
-    [pytest.param(agent, id=agent.name, marks=[ASKS_AGAIN] if agent.kind == "codex" else []) for agent in AGENTS]
     or [pytest.param(None, id="none", marks=pytest.mark.skip(reason=WHY_NOT))],
 )
 
@@ -112,7 +106,7 @@ def test_an_agent_works_with_its_tools_and_is_metered_to_the_token(agent: Agent,
         assert bed.token not in repr(bed.server.heard), "the upstream never sees the budget's token"
 
 
-@every_agent_refused
+@every_agent
 def test_an_agent_whose_budget_runs_out_in_its_work_stops_at_the_first_refusal(agent: Agent, tmp_path: Path) -> None:
     # The first call fits; what it leaves is less than what any second one reserves.
     dear = Answer(tool_calls=(shell_call(agent),), tokens=(150_000, 50))
@@ -126,7 +120,7 @@ def test_an_agent_whose_budget_runs_out_in_its_work_stops_at_the_first_refusal(a
         assert said_to_be_out(session), session
 
 
-@every_agent_refused
+@every_agent
 def test_an_agent_without_any_budget_asks_once_and_nothing_reaches_the_upstream(agent: Agent, tmp_path: Path) -> None:
     with proxy_bed(tmp_path, caps=Caps(tokens=0)) as bed:
         session = run(agent, bed, tmp_path / "home")
