@@ -12,7 +12,6 @@ import anyio
 import httpx2
 
 from ekiden_budget.errors import BudgetError
-from ekiden_budget.near import NearTransport
 from ekiden_policies.budget import Outcome
 
 if TYPE_CHECKING:
@@ -92,9 +91,9 @@ class Forwarder:
         self._timeout = httpx2.Timeout(settings.upstream_timeout_s, connect=settings.connect_timeout_s)
         self._extensions = {"timeout": self._timeout.as_dict()}
         self._urls: dict[str, httpx2.URL] = {}
-        self._near = None if transport else NearTransport()
         limits = httpx2.Limits(max_connections=2 * settings.max_connections, max_keepalive_connections=64)
         self._far = httpx2.AsyncClient(transport=transport, limits=limits, timeout=self._timeout)
+        self._near = None if transport else httpx2.AsyncHTTPTransport(limits=limits, trust_env=False)
 
     async def aclose(self) -> None:
         """Close every connection."""

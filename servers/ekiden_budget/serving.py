@@ -1,6 +1,7 @@
 """A proxy in a thread of its own, for as long as a run needs it."""
 
 import socket
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
@@ -72,7 +73,9 @@ class Proxy:
         """
         listening = _listen(self._host, self._port)
         self._port = listening.getsockname()[1]
-        self._portal = self._threads.enter_context(start_blocking_portal())
+        self._portal = self._threads.enter_context(
+            start_blocking_portal(backend_options={"use_uvloop": sys.platform != "win32"})
+        )
         self._served, self._closing = self._portal.start_task(self._serve, listening)
         return self
 
