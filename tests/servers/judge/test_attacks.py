@@ -60,7 +60,7 @@ def test_a_case_that_is_like_another_expects_no_less():
 
 SECRET = "planted-in-our-own-environment"
 MARKS = [Path(folder) / "ekiden-was-here" for folder in ("/tmp", "/var/tmp", tempfile.gettempdir(), Path.home())]
-LIMITS = LeanLimits(cpu_s=12.0, wall_factor=3.0)
+LIMITS = LeanLimits(cpu_s=20.0, wall_factor=3.0)
 
 
 def interleaved(cases: Sequence[Case]) -> list[Case]:
