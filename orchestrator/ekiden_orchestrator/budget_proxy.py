@@ -16,6 +16,7 @@ from ekiden_orchestrator.commands.budget_words import caps as caps_in_words
 from ekiden_orchestrator.commands.budget_words import line
 from ekiden_orchestrator.errors import CommandError
 from ekiden_orchestrator.model_keys import KEY_VARIABLES
+from ekiden_warden import hide_memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -39,6 +40,7 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
     from ekiden_policies.budget import Caps
 
     upstreams = _upstreams(settings)
+    hide_memory()
     holder = Holder.of_settings(settings)
     if holder.own is not None and caps != Caps():
         holder.ledger.close()
@@ -53,6 +55,10 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
             typer.echo(json.dumps(_facts(access, budget)))
         else:
             _announce(access, holder, budget, upstreams, abandoned)
+            if not settings.prices and holder.ledger.status(budget).caps.nanodollars is not None:
+                typer.echo(
+                    "No model has a price under [budget.prices], so the cap in dollars refuses every call.", err=True
+                )
         end.wait()
         if not as_json:
             typer.echo("Ending; calls in flight may settle. Again to end at once.")

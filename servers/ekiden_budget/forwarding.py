@@ -17,7 +17,8 @@ from ekiden_policies.budget import Outcome
 if TYPE_CHECKING:
     from ekiden_config import BudgetSettings
 
-RETRIED = frozenset({429, 502, 503, 529})
+RETRIED = frozenset({429, 503, 529})
+"""Statuses after which a call is sent again. A gateway's 502 is none: the model behind it may have answered."""
 REFUSED = frozenset({400, 401, 402, 403, 404, 405, 413, 415, 422, 429, 503, 529})
 """Statuses of an upstream that turned a call away before a model saw it."""
 FIRST_PAUSE_S = 0.25

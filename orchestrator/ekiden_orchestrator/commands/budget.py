@@ -177,7 +177,7 @@ def proxy(
     """Serve the proxy for model calls until Ctrl-C, for a new budget, or for the one of EKIDEN_BUDGET_TOKEN.
 
     Model keys are taken from OPENROUTER_API_KEY, OPENAI_API_KEY, DEEPSEEK_API_KEY, ANTHROPIC_API_KEY, or as
-    [budget.upstreams] of the settings says; callers need none. Every budget of the ledger can be spent here.
+    the settings say under budget.upstreams; callers need none. Every budget of the ledger can be spent here.
     """
     from ekiden_orchestrator.budget_proxy import serve_budget
 

@@ -176,13 +176,15 @@ def settle_abandoned(folder: RunFolder) -> Spending | None:
     """Bill what was in flight when a runner was killed, and return what the run has spent; None if it has no ledger."""
     if not folder.ledger.is_file():
         return None
-    from ekiden_budget.errors import BudgetError
+    from ekiden_budget.errors import BudgetError, UnknownBudgetError
     from ekiden_budget.ledger import Ledger
 
     try:
         with Ledger(folder.ledger) as ledger:
             ledger.recover()
             return spending_of(_run_status(ledger))
+    except UnknownBudgetError:  # killed between making the file and opening the budget
+        return None
     except BudgetError as error:
         raise MarathonError(f"The ledger of the run, {str(folder.ledger)!r}, cannot be read: {error}") from error
 

@@ -14,8 +14,9 @@ from ekiden_warden import Order
 
 _WARDEN_MARGIN_S = 30.0
 _ISOLATIONS = ("confined", "namespaces", "subreaper", "group")
-KEEP_KEYS = frozenset({"confined", "namespaces"})
-"""The kinds of isolation in which a solver sees no process of its owner, who holds the keys."""
+KEEP_KEYS = frozenset({"confined"})
+"""The kinds of isolation in which keys are safe: a solver reaches no process of its owner, not the ledger, and no file
+that the owner will run."""
 
 
 def isolations_for(strongest: Literal["auto", "namespaces", "subreaper", "group"]) -> tuple[str, ...]:

@@ -120,18 +120,14 @@ def _read_tools(body: Tree, rules: CallRules, load: Load) -> None:
 
 
 def _clamp_limits(body: Tree, model: str, rules: CallRules) -> int:
-    """Set every limit that is named, or else the one that the model knows, and return the highest."""
-    named = [name for name in _LIMITS if body.get(name) is not None]
-    for name in _LIMITS:
-        body.pop(name, None) if name not in named else None
-    if not named:
-        named = ["max_completion_tokens" if _NEW_LIMIT.search(model) else "max_tokens"]
-    highest = 0
-    for name in named:
-        limit = clamp(body.get(name), rules.default_output_tokens, rules.max_output_tokens)
-        body[name] = limit
-        highest = max(highest, limit)
-    return highest
+    """Bound the output by the lowest limit that is named, under the one name that the model knows; return it.
+
+    Some servers ignore the name that they do not know: DeepSeek knows no `max_completion_tokens`.
+    """
+    named = [value for name in _LIMITS if (value := body.pop(name, None)) is not None]
+    limit = min(clamp(value, rules.default_output_tokens, rules.max_output_tokens) for value in named or [None])
+    body["max_completion_tokens" if _NEW_LIMIT.search(model) else "max_tokens"] = limit
+    return limit
 
 
 def _clamp_reasoning(body: Tree, limit: int) -> None:

@@ -128,7 +128,7 @@ def require_model(model: str, rules: CallRules, at: str) -> str:
         raise BadRequestError(f"The model {shown(model)} may not be used here; there is {listed}.", at)
     # OpenRouter reads what follows the colon as a request for a search on top of the call, and @preset/ as a whole
     # set of parameters
-    if model.startswith("@preset/") and not rules.allow_field("preset"):
+    if "@preset/" in model and not rules.allow_field("preset"):
         raise refusal("preset", at=at)
     if ":online" in model and not rules.allow_field("plugins", "web"):
         raise refusal("plugins", "web", at=at)

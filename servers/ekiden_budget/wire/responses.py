@@ -88,7 +88,7 @@ def read_responses(request: Mapping[str, object], rules: CallRules) -> ModelCall
             del body["tools"]
     limit = clamp(body.get(_LIMIT), rules.default_response_tokens, rules.max_output_tokens)
     body[_LIMIT] = limit
-    _check_reasoning(body, rules)
+    _check_reasoning(body, limit, rules)
     # whoever is cut off from its budget must not find the answer on the upstream's shelf
     body["store"] = False
     return ModelCall(
@@ -172,10 +172,13 @@ def _is_callers_own(tool: Tree, kind: str) -> bool:
     return kind in TOOLS
 
 
-def _check_reasoning(body: Tree, rules: CallRules) -> None:
+def _check_reasoning(body: Tree, limit: int, rules: CallRules) -> None:
     value = body.get("reasoning")
     if value is None:
         return
-    mode = as_object(value, "reasoning").get("mode")
+    reasoning = as_object(value, "reasoning")
+    if reasoning.get("max_tokens") is not None:
+        body["reasoning"] = {**reasoning, "max_tokens": clamp(reasoning["max_tokens"], limit, limit)}
+    mode = reasoning.get("mode")
     if mode is not None:
         only("reasoning", ["standard"])(mode, rules)

@@ -119,8 +119,9 @@ class StreamReader:
             case "message_delta":
                 # its counts are those of the whole answer up to here
                 self._add(event)
-                self._usage = read_usage("messages", {"usage": self._counts})
-                self._settled = True
+                if "output_tokens" in mapping_of(event.get("usage")):
+                    self._usage = read_usage("messages", {"usage": self._counts})
+                    self._settled = True
             case "message_stop":
                 self.ended = True
             case "error":

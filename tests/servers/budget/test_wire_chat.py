@@ -53,16 +53,17 @@ def test_a_plain_call_is_sent_as_it_is_but_for_its_limit() -> None:
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
 def test_a_limit_is_clamped(name: str, asked: object, sent: int) -> None:
     call = read(**{name: asked})
-    expected = "max_tokens" if asked is None else name
-    assert call.body[expected] == sent
+    assert call.body["max_tokens"] == sent
+    assert "max_completion_tokens" not in call.body
     assert call.output_bound == sent
 
 
-def test_of_two_limits_both_are_clamped_and_the_higher_one_counts() -> None:
-    call = read(max_tokens=1, max_completion_tokens=1_000_000)
-    assert (call.body["max_tokens"], call.body["max_completion_tokens"]) == (1, 65_536)
-    assert call.output_bound == 65_536
-    assert read(max_tokens=50, max_completion_tokens=1).output_bound == 50
+@pytest.mark.parametrize(("model", "name"), [("deepseek-chat", "max_tokens"), ("gpt-5.5", "max_completion_tokens")])
+def test_of_two_limits_the_lower_one_is_sent_under_the_name_that_the_model_knows(model: str, name: str) -> None:
+    for limits in ({"max_tokens": 7, "max_completion_tokens": 1_000_000}, {"max_completion_tokens": 7}):
+        call = read(model=model, **limits)
+        assert {key: value for key, value in call.body.items() if "tokens" in key} == {name: 7}
+        assert call.output_bound == 7
 
 
 @pytest.mark.parametrize("model", ["o3-mini", "gpt-5.5", "openai/gpt-5-nano"])
@@ -216,7 +217,7 @@ def test_a_model_that_is_not_allowed_is_refused_by_any_way_to_name_it() -> None:
     assert refused(rules, model="free", models=["free", "dear"]).param == "models[1]"
 
 
-@pytest.mark.parametrize("model", [None, "", 7, ["m"], "openai/gpt-4o:online", "@preset/dear"])
+@pytest.mark.parametrize("model", [None, "", 7, ["m"], "openai/gpt-4o:online", "@preset/dear", "m@preset/dear"])
 def test_what_names_no_model_or_more_than_one_is_refused(model: object) -> None:
     assert refused(model=model).param == "model"
 
