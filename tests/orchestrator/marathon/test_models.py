@@ -18,6 +18,8 @@ from ekiden_budget.ledger import Ledger
 from ekiden_budget.records import BudgetId
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import AttemptEnded, read_events
+from ekiden_orchestrator.marathon.folder import RunFolder
+from ekiden_orchestrator.marathon.model_access import settle_abandoned
 from ekiden_orchestrator.marathon.run import resume_run, score_run
 from marathon_bed import SOLVERS, Bed
 from model_server import Answer, ModelServer, refusal
@@ -323,3 +325,9 @@ def test_an_upstream_whose_key_is_missing_is_told_before_anything_is_made(
     with pytest.raises(MarathonError, match="'SCRIPTED_API_KEY', which is not set"):
         bed.run(bed.solver(""), tokens=TOKENS)
     assert not bed.run_folder.exists()
+
+
+def test_a_run_killed_between_its_ledger_and_its_budget_has_spent_nothing(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    Ledger(folder.ledger).close()
+    assert settle_abandoned(folder) is None

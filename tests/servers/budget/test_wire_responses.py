@@ -156,3 +156,8 @@ def test_images_count_by_their_number_when_they_are_allowed() -> None:
 def test_instructions_and_tools_are_counted() -> None:
     assert read(instructions="x" * 5000).input_bound >= 5000
     assert read(tools=[{"type": "function", "name": "f", "parameters": {"d": "x" * 5000}}]).input_bound >= 5000
+
+
+def test_a_budget_for_reasoning_is_no_more_than_the_answer_may_have() -> None:
+    call = read(max_output_tokens=1, reasoning={"max_tokens": 500_000})
+    assert (call.body["reasoning"], call.output_bound) == ({"max_tokens": 1}, 1)

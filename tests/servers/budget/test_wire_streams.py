@@ -208,3 +208,15 @@ def test_an_error_in_a_stream_is_noticed(dialect: Literal["chat", "messages", "r
 def test_a_last_event_without_its_blank_line_is_read() -> None:
     assert run("chat", [USAGE + b"data: [DONE]"]) == (USAGE + b"data: [DONE]", Usage(7, 3), True, False)
     assert run("messages", [MESSAGES.rstrip()]) == (MESSAGES.rstrip(), Usage(94, 33, 90), True, False)
+
+
+def test_a_stream_of_messages_whose_last_count_is_missing_has_no_usage() -> None:
+    events = [
+        {"type": "message_start", "message": {"usage": {"input_tokens": 10, "output_tokens": 1}}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ]
+    reader = StreamReader("messages", hide_usage_event=False)
+    for event in events:
+        reader.feed(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+    assert (reader.usage, reader.ended) == (None, True)
