@@ -16,7 +16,6 @@ from ekiden_orchestrator.commands.budget_words import caps as caps_in_words
 from ekiden_orchestrator.commands.budget_words import line
 from ekiden_orchestrator.errors import CommandError
 from ekiden_orchestrator.model_keys import KEY_VARIABLES
-from ekiden_warden import hide_memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -40,7 +39,6 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
     from ekiden_policies.budget import Caps
 
     upstreams = _upstreams(settings)
-    hide_memory()
     holder = Holder.of_settings(settings)
     if holder.own is not None and caps != Caps():
         holder.ledger.close()

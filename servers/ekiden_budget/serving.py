@@ -20,6 +20,7 @@ from ekiden_budget.ledger_thread import LedgerThread
 from ekiden_budget.metering import Till
 from ekiden_budget.prices import PriceList
 from ekiden_budget.proxy import ProxyApp
+from ekiden_warden import hide_memory
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -66,11 +67,12 @@ class Proxy:
         self._drain_s = 0.0
 
     def __enter__(self) -> Self:
-        """Listen, and answer from now on.
+        """Listen, and answer from now on; this process, which holds the keys, becomes unreadable to its user's others.
 
         Raises:
             BudgetError: If the address cannot be had.
         """
+        hide_memory()
         listening = _listen(self._host, self._port)
         self._port = listening.getsockname()[1]
         self._portal = self._threads.enter_context(

@@ -18,7 +18,6 @@ from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
 from ekiden_orchestrator.marathon.spending import Spending, spending_of
 from ekiden_policies.budget import NANO, Caps
-from ekiden_warden import hide_memory
 
 if TYPE_CHECKING:
     from ekiden_budget.ledger import Ledger
@@ -153,7 +152,6 @@ def open_models(
     from ekiden_budget.ledger import Ledger
     from ekiden_budget.serving import Proxy
 
-    hide_memory()
     with contextlib.ExitStack() as stack:
         try:
             ledger = stack.enter_context(Ledger(folder.ledger))

@@ -11,7 +11,6 @@ import anyio
 from ekiden_orchestrator.marathon.model_access import caps_of
 from ekiden_orchestrator.solo.config import ModelSection, is_openrouter
 from ekiden_policies.budget import Caps
-from ekiden_warden import hide_memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -137,7 +136,6 @@ def open_models(
     from ekiden_budget.serving import Proxy
     from ekiden_budget.upstreams import choose_upstream
 
-    hide_memory()
     chosen = choose_upstream(source.upstreams, "chat", llm.model)
     with ExitStack() as stack:
         opened_ledger = stack.enter_context(Ledger(ledger))
