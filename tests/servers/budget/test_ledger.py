@@ -23,19 +23,10 @@ from ekiden_budget import (
 )
 from ekiden_policies.budget import NANO, NOTHING, Amount, Caps
 from ekiden_policies.burn_rate import Forecast, Left, Rate
+from hand_clock import HandClock
 
 LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter")
 NO_CALLS = CallCounts(open=0, answered=0, unreadable=0, failed=0, unsent=0, abandoned=0, refused=0)
-
-
-class HandClock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.time = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC).timestamp()
-
-    def __call__(self) -> float:
-        return self.time
 
 
 @pytest.fixture

@@ -7,18 +7,9 @@ import pytest
 
 from ekiden_budget import BudgetId, CallLabel, Ledger, RefusedError
 from ekiden_policies.budget import NOTHING, Caps
+from hand_clock import HandClock
 
 LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter")
-
-
-class HandClock:
-    """A clock that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.time = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.time
 
 
 @pytest.fixture

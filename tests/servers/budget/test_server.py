@@ -16,6 +16,7 @@ from ekiden_budget.server import SERVER
 from ekiden_config import Settings, default_settings
 from ekiden_kit.build import build_server
 from ekiden_policies.budget import NANO, Amount, Caps
+from tool_answers import answer, refusal
 
 LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter", purpose="normal_0007")
 
@@ -38,19 +39,6 @@ def settings(ledger: Ledger, token: str = "") -> Settings:
 async def served(ledger: Ledger, token: str = "") -> AsyncGenerator[Client]:
     async with Client(build_server([SERVER], settings(ledger, token))) as client:
         yield client
-
-
-async def answer(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
-
-
-async def refusal(client: Client, tool: str, **arguments: object) -> str:
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return " ".join(block.text for block in result.content if block.type == "text")
 
 
 def spend(ledger: Ledger, budget: BudgetId, tokens: int, nanodollars: int = 0) -> None:

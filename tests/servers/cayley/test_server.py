@@ -13,6 +13,7 @@ from ekiden_cayley.server import SERVER
 from ekiden_config import load_settings
 from ekiden_kit.build import build_server
 from ekiden_magma import CayleyTable, parse_law
+from tool_answers import answer, refusal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -27,19 +28,6 @@ pytestmark = pytest.mark.anyio
 async def client() -> AsyncGenerator[Client]:
     async with Client(build_server([SERVER], load_settings())) as client:
         yield client
-
-
-async def answer(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
-    result = await client.call_tool(tool, arguments)
-    assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
-
-
-async def refusal(client: Client, tool: str, **arguments: object) -> str:
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return " ".join(block.text for block in result.content if block.type == "text")
 
 
 async def test_a_false_implication_is_refuted_with_a_table_and_a_lean_answer(client: Client) -> None:

@@ -13,6 +13,7 @@ from ekiden_config import load_settings
 from ekiden_judge.models import MAX_BATCH_MESSAGE
 from ekiden_judge.server import SERVER
 from ekiden_kit.build import build_server
+from tool_answers import answer, refusal
 
 LAW1, LAW2 = "x = x * y", "x = y ◇ (x ◇ (y ◇ x))"
 TABLE = """\
@@ -39,16 +40,7 @@ async def client() -> AsyncGenerator[Client]:
 
 
 async def verdict_on(client: Client, **arguments: object) -> dict[str, Any]:
-    result = await client.call_tool("judge_answer", arguments)
-    assert not result.is_error
-    assert result.structured_content is not None
-    return result.structured_content
-
-
-async def refusal_of(client: Client, tool: str, **arguments: object) -> str:
-    result = await client.call_tool(tool, arguments)
-    assert result.is_error
-    return " ".join(block.text for block in result.content if block.type == "text")
+    return await answer(client, "judge_answer", **arguments)
 
 
 async def test_a_good_table_is_accepted(client: Client):
@@ -93,8 +85,8 @@ async def test_a_verdict_that_is_neither_true_nor_false_is_malformed_and_no_erro
 
 
 async def test_a_question_that_cannot_be_read_is_an_error(client: Client):
-    refusal = await refusal_of(client, "judge_answer", law1="x = ", law2=LAW2, verdict="true", code="x")
-    assert refusal == (
+    told = await refusal(client, "judge_answer", law1="x = ", law2=LAW2, verdict="true", code="x")
+    assert told == (
         "law1 of 'the question': Cannot read the law 'x = ': expected a variable or '(' here, found the end of the "
         "text (after character 4)."
     )
@@ -102,10 +94,10 @@ async def test_a_question_that_cannot_be_read_is_an_error(client: Client):
 
 async def test_an_answer_is_given_in_one_of_two_ways(client: Client):
     laws = {"law1": LAW1, "law2": LAW2}
-    assert await refusal_of(client, "judge_answer", **laws) == (
+    assert await refusal(client, "judge_answer", **laws) == (
         "There is nothing to judge: give 'verdict' and 'code', or 'answer_json'."
     )
-    assert await refusal_of(client, "judge_answer", **laws, verdict="true", answer_json="{}") == (
+    assert await refusal(client, "judge_answer", **laws, verdict="true", answer_json="{}") == (
         "Give either 'verdict' and 'code' or 'answer_json', not both."
     )
 
@@ -154,8 +146,8 @@ async def test_a_long_message_is_cut_in_a_batch_and_says_so(client: Client):
 
 
 async def test_a_law_that_cannot_be_read_refuses_the_whole_batch(client: Client):
-    refusal = await refusal_of(client, "judge_batch", answers=[entry("a", TABLE), entry("b", TABLE, law2="x = X")])
-    assert refusal.startswith("law2 of 'b': Cannot read the law 'x = X': ")
+    told = await refusal(client, "judge_batch", answers=[entry("a", TABLE), entry("b", TABLE, law2="x = X")])
+    assert told.startswith("law2 of 'b': Cannot read the law 'x = X': ")
 
 
 async def test_a_verdict_is_explained_with_its_place(client: Client):
@@ -183,15 +175,13 @@ async def test_a_certificate_is_checked_and_printed_in_lean(client: Client):
 
 async def test_a_wrong_certificate_is_not_printed(client: Client):
     wrong = CERTIFICATE | {"assignment": {"x": 0, "y": 0}}
-    refusal = await refusal_of(client, "judge_print_lean", law1=LAW1, law2=LAW2, certificate=wrong)
-    assert refusal == "Law 2 holds under {'x': 0, 'y': 0}: both sides are 0."
+    told = await refusal(client, "judge_print_lean", law1=LAW1, law2=LAW2, certificate=wrong)
+    assert told == "Law 2 holds under {'x': 0, 'y': 0}: both sides are 0."
 
 
 async def test_a_judge_that_is_not_installed_is_an_error_that_says_how_to_get_it(tmp_path: Path):
     settings = load_settings({"lean": {"toolchain": "wasm", "home": tmp_path}})
     async with Client(build_server([SERVER], settings)) as client:
-        refusal = await refusal_of(
-            client, "judge_answer", law1=LAW1, law2=LAW2, verdict="false", code=TABLE, judge="lean"
-        )
-    assert refusal.startswith("There is no Lean for WebAssembly on this machine.")
-    assert "ekiden lean install --wasm" in refusal
+        told = await refusal(client, "judge_answer", law1=LAW1, law2=LAW2, verdict="false", code=TABLE, judge="lean")
+    assert told.startswith("There is no Lean for WebAssembly on this machine.")
+    assert "ekiden lean install --wasm" in told
