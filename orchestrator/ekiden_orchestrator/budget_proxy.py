@@ -15,7 +15,6 @@ from ekiden_orchestrator.commands.budget_clients import TOKEN_VARIABLE, Access
 from ekiden_orchestrator.commands.budget_words import caps as caps_in_words
 from ekiden_orchestrator.commands.budget_words import line
 from ekiden_orchestrator.errors import CommandError
-from ekiden_orchestrator.model_keys import KEY_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -67,7 +66,7 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
 
 def _upstreams(settings: BudgetSettings) -> Sequence[Upstream]:
     from ekiden_budget.ledger import TOKEN_PREFIX
-    from ekiden_budget.upstreams import find_upstreams
+    from ekiden_budget.upstreams import KEY_VARIABLES, find_upstreams
 
     for variable in KEY_VARIABLES.values():
         if os.environ.get(variable, "").startswith(TOKEN_PREFIX):

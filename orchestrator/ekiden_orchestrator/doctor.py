@@ -142,8 +142,7 @@ def _program(item: WantedProgram, path: str | None = None) -> Finding:
 def _models(settings: BudgetSettings, environ: Mapping[str, str]) -> list[Finding]:
     """Look where model calls would go: the variable of each key is told, and never the key."""
     from ekiden_budget.errors import BudgetError
-    from ekiden_budget.upstreams import find_upstreams
-    from ekiden_orchestrator.model_keys import KEY_VARIABLES, key_variable
+    from ekiden_budget.upstreams import KEY_VARIABLES, find_upstreams, key_variable
 
     item = Wanted(
         name="models",

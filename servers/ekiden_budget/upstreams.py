@@ -16,6 +16,14 @@ from ekiden_config import BudgetSettings, UpstreamSettings
 ANTHROPIC_VERSION = "2023-06-01"
 Scheme = Literal["auto", "bearer", "x-api-key"]
 
+KEY_VARIABLES = {
+    "openrouter": "OPENROUTER_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+}
+"""Vendor to the variable that its key is found in without any setting."""
+
 _PATHS: Mapping[Dialect, str] = {
     "chat": "/chat/completions",
     "responses": "/responses",
@@ -90,6 +98,14 @@ def choose_upstream(upstreams: Sequence[Upstream], dialect: Dialect, model: str)
     return next((upstream for upstream in upstreams if upstream.serves(dialect, model)), None)
 
 
+def key_variable(upstream: Upstream, settings: BudgetSettings) -> str:
+    """Return the variable that an upstream's key came from; empty if it gets none."""
+    configured = settings.upstreams.get(upstream.name)
+    if configured is not None and configured.base_url == upstream.base_url:
+        return configured.key_env
+    return KEY_VARIABLES[upstream.name]
+
+
 def _configured(name: str, settings: UpstreamSettings, environ: Mapping[str, str]) -> Upstream:
     key = _key(environ, settings.key_env) if settings.key_env else ""
     if settings.key_env and not key:
@@ -101,8 +117,8 @@ def _configured(name: str, settings: UpstreamSettings, environ: Mapping[str, str
 
 
 def _known(environ: Mapping[str, str]) -> list[Upstream]:
-    openai, anthropic = _key(environ, "OPENAI_API_KEY"), _key(environ, "ANTHROPIC_API_KEY")
-    openrouter, deepseek = _key(environ, "OPENROUTER_API_KEY"), _key(environ, "DEEPSEEK_API_KEY")
+    keys = {vendor: _key(environ, variable) for vendor, variable in KEY_VARIABLES.items()}
+    openai, anthropic, openrouter, deepseek = keys["openai"], keys["anthropic"], keys["openrouter"], keys["deepseek"]
     found: list[Upstream] = []
     own: frozenset[Dialect] = frozenset({"chat", "responses", "embeddings"})
     messages: frozenset[Dialect] = frozenset({"messages"})
