@@ -25,26 +25,29 @@ if TYPE_CHECKING:
     from ekiden_config import BudgetSettings
     from ekiden_policies.budget import Caps
 
+DEFAULT_NAME = "proxy"
+
 
 def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, drain_s: float, as_json: bool) -> None:
     """Serve the proxy until SIGINT or SIGTERM.
 
     Raises:
-        CommandError: There is no model to call, or caps are given for a budget that has its own.
+        CommandError: There is no model to call, caps are given for a budget that has its own, or the name is taken.
         BudgetError: The ledger or the port cannot be had.
     """
     from ekiden_budget.holder import Holder
     from ekiden_budget.serving import Proxy
-    from ekiden_policies.budget import Caps
 
     upstreams = _upstreams(settings)
     holder = Holder.of_settings(settings)
-    if holder.own is not None and caps != Caps():
+    try:
+        _check_wish(holder, name, caps)
+    except CommandError:
         holder.ledger.close()
-        raise CommandError(f"The budget of {TOKEN_VARIABLE} has its caps; give none, or unset it to open a new one.")
+        raise
     with holder.ledger as ledger, _asked_to_end() as end, Proxy(ledger, upstreams, settings, port=port) as proxy:
         abandoned = ledger.recover()
-        opened = None if holder.own is not None else holder.open_root(name, caps)
+        opened = None if holder.own is not None else holder.open_root(name or DEFAULT_NAME, caps)
         budget = holder.own if opened is None else opened.budget
         assert budget is not None
         access = Access(proxy.url, None if opened is None else opened.token)
@@ -62,6 +65,27 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
         proxy.close(drain_s=drain_s)
         if not as_json:
             typer.echo(line(ledger.status(budget)))
+
+
+def _check_wish(holder: Holder, name: str, caps: Caps) -> None:
+    """Make sure that it is clear which budget is meant: the one of the token, or a new one."""
+    from ekiden_policies.budget import Caps
+
+    if holder.own is None:
+        wanted = name or DEFAULT_NAME
+        taken = [one for one in holder.tree() if one.name == wanted and one.parent is None and not one.closed]
+        if taken:
+            raise CommandError(
+                f"A budget {wanted!r} is open already [{taken[-1].budget}]. To go on with it, set {TOKEN_VARIABLE} to "
+                f"its token (lost: ekiden budget renew {taken[-1].budget}) and name none; for a new one, choose "
+                "another name."
+            )
+        return
+    if caps != Caps():
+        raise CommandError(f"The budget of {TOKEN_VARIABLE} has its caps; give none, or unset it to open a new one.")
+    own = holder.ledger.status(holder.own)
+    if name not in {"", own.name, own.budget}:
+        raise CommandError(f"{TOKEN_VARIABLE} is for the budget {own.name!r}, not {name!r}; unset it, or name none.")
 
 
 def _upstreams(settings: BudgetSettings) -> Sequence[Upstream]:

@@ -90,7 +90,7 @@ def status(name: _AnyBudget = "", *, ledger: _LedgerFile = None, as_json: _Json 
     from ekiden_budget.models import StatusReport
 
     with _holder(ledger) as holder:
-        statuses = holder.tree(_chosen(holder, name))
+        statuses = _looked(holder, _chosen(holder, name))
     if as_json:
         typer.echo(StatusReport.of_statuses(statuses, most=None).model_dump_json(exclude={"calls"}))
         return
@@ -113,9 +113,21 @@ def calls(
 
     with _holder(ledger) as holder:
         chosen = _chosen(holder, name)
+        _bill_the_dead(holder)
         records = holder.calls(chosen, limit=limit, before=None if before is None else CallId(before))
     for record in records:
         typer.echo(CallReport.of_record(record).model_dump_json() if as_json else visible(in_a_line(record)))
+
+
+@app.command()
+def renew(name: _Budget, *, ledger: _LedgerFile = None, as_json: _Json = False) -> None:
+    """Print a new token for a budget whose token was lost; the old one stops working at once."""
+    from ekiden_budget.models import OpenedBudget
+
+    with _holder(ledger) as holder:
+        budget = holder.find(name)
+        token = holder.ledger.renew_token(budget)
+    typer.echo(OpenedBudget(budget_id=budget, token=token).model_dump_json() if as_json else token)
 
 
 @app.command()
@@ -148,7 +160,7 @@ def watch(
     with _holder(ledger) as holder, BurnDown(Console(highlight=False)) as display:
         chosen = _chosen(holder, name)
         while True:
-            statuses = holder.tree(chosen)
+            statuses = _looked(holder, chosen)
             if not statuses:
                 _show(statuses)
                 return
@@ -163,7 +175,9 @@ def watch(
 
 @app.command()
 def proxy(
-    name: Annotated[str, typer.Argument(help="Name of the budget that is opened.")] = "proxy",
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="Name of the budget that is opened.", show_default="proxy")
+    ] = "",
     *,
     tokens: _Tokens = None,
     usd: _Usd = None,
@@ -202,6 +216,17 @@ def _holder(ledger: Path | None, *, create: bool = False) -> Generator[Holder]:
 
 def _chosen(holder: Holder, name: str) -> BudgetId | None:
     return holder.find(name) if name else holder.own
+
+
+def _looked(holder: Holder, chosen: BudgetId | None) -> list[BudgetStatus]:
+    _bill_the_dead(holder)
+    return holder.tree(chosen)
+
+
+def _bill_the_dead(holder: Holder) -> None:
+    """Have no call shown as in flight whose proxy was killed; a token's holder may not see that proxy's process."""
+    if holder.own is None:
+        holder.ledger.recover()
 
 
 def _caps(tokens: int | None, usd: str | None, seconds: float | None, warn_at: float) -> Caps:

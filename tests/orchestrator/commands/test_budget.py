@@ -109,6 +109,37 @@ def test_a_closed_budget_refuses_and_the_watch_over_it_ends(ledger: Ledger) -> N
     assert json.loads(look)["items"][0]["closed"]
 
 
+def test_a_lost_token_is_renewed_and_the_old_one_stops_working(ledger: Ledger) -> None:
+    opened = ledger.open_budget("paper", Caps())
+    token = printed("renew", "paper").rstrip("\n")
+    assert (ledger.authenticate(token), ledger.authenticate(opened.token)) == (opened.budget, None)
+    again = json.loads(printed("renew", opened.budget, "--json"))
+    assert (ledger.authenticate(again["token"]), again["budget_id"]) == (opened.budget, opened.budget)
+    ledger.close_budget(opened.budget)
+    assert "nobody can give it a new token" in budget("renew", "paper").stderr
+
+
+DIES_WITH_A_CALL_OPEN = """
+import sys
+from pathlib import Path
+from ekiden_budget import CallLabel, Ledger
+from ekiden_policies.budget import Amount
+Ledger(Path(sys.argv[1])).reserve(sys.argv[2], Amount(500), CallLabel("chat", "m", "u"))
+"""
+
+
+@pytest.mark.parametrize("command", ["status", "watch", "calls"])
+def test_a_call_whose_proxy_was_killed_is_shown_as_billed_and_not_as_in_flight(ledger: Ledger, command: str) -> None:
+    root = ledger.open_budget("paper", Caps()).budget
+    subprocess.run([sys.executable, "-c", DIES_WITH_A_CALL_OPEN, str(ledger.path), root], check=True)
+    ledger.close_budget(root)
+    assert ledger.status(root).calls.open == 1
+    out = printed(command)
+    assert "in flight" not in out
+    assert "500 tokens" in out
+    assert ledger.status(root).calls.abandoned == 1
+
+
 def test_a_token_makes_every_command_act_for_its_budget(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger.open_budget("other", Caps())
     mine = ledger.open_budget("mine", Caps())

@@ -151,7 +151,11 @@ def test_what_keeps_the_proxy_from_being_served_is_one_line(tmp_path: Path, monk
         opened = ledger.open_budget("mine", Caps())
         monkeypatch.setenv("EKIDEN_BUDGET_TOKEN", opened.token)
         assert "has its caps; give none" in refusal("--tokens", 5)
+        assert "EKIDEN_BUDGET_TOKEN is for the budget 'mine', not 'other'" in refusal("other")
         monkeypatch.delenv("EKIDEN_BUDGET_TOKEN")
+        told = refusal("mine", "--tokens", 5)
+        assert f"A budget 'mine' is open already [{opened.budget}]" in told
+        assert f"ekiden budget renew {opened.budget}" in told
         with ModelServer() as taken:
             assert "Cannot listen on 127.0.0.1:" in refusal("--port", taken.url.split(":")[2].split("/")[0])
         assert [status.name for status in ledger.tree()] == ["mine"], "a proxy that never was opened no budget"
