@@ -110,13 +110,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class SoftNotice:
-    """A soft limit that a call passes: told, not refused.
+    """A soft limit that a call may pass: told, not refused.
 
     Attributes:
         budget_id: The budget whose limit it is.
         name: Its name.
         limit: Which limit; `price` when a soft limit on dollars cannot be watched, since the call has no price.
-        used: What is used with this call, in tokens, nano-dollars or seconds.
+        used: What is settled, what calls in flight may still use and what this one may, in tokens or nano-dollars; of
+            time, what has passed.
         cap: The soft limit.
         message: All that in words.
     """
@@ -272,24 +273,41 @@ def _refuse(
 
 
 def _notices(standing: Standing, asked: Amount) -> list[SoftNotice]:
-    caps = standing.caps
-    with_call = standing.settled + standing.reserved + asked
-    figures: list[tuple[Limit, float | None, float | None]] = [
-        ("tokens", with_call.tokens, caps.soft_tokens),
-        ("usd", with_call.nanodollars, caps.soft_nanodollars),
-        ("seconds", standing.elapsed_s, caps.soft_seconds),
+    caps, settled, reserved = standing.caps, standing.settled, standing.reserved
+    notices = [
+        _notice(standing, "tokens", (settled.tokens, reserved.tokens, asked.tokens), caps.soft_tokens),
+        _notice(
+            standing,
+            "usd",
+            (settled.nanodollars, reserved.nanodollars, asked.nanodollars),
+            caps.soft_nanodollars,
+        ),
     ]
-    notices: list[SoftNotice] = []
-    for limit, used, cap in figures:
-        if cap is None:
-            continue
-        opening = f"The budget {standing.name!r}"
-        if used is None:
-            text = f"{opening} has a soft limit of {in_words(limit, cap)}, and the price of this call is not known."
-            notices.append(SoftNotice(standing.budget_id, standing.name, "price", None, cap, text))
-        elif used > cap or (limit == "seconds" and used >= cap):
-            text = (
-                f"{opening} is past its soft limit of {in_words(limit, cap)}: {in_words(limit, used)} with this call."
-            )
-            notices.append(SoftNotice(standing.budget_id, standing.name, limit, used, cap, text))
-    return notices
+    if caps.soft_seconds is not None and standing.elapsed_s >= caps.soft_seconds:
+        passed, cap = in_words("seconds", standing.elapsed_s), in_words("seconds", caps.soft_seconds)
+        text = f"The budget {standing.name!r} is past its soft limit of {cap}: {passed} have passed."
+        notices.append(
+            SoftNotice(standing.budget_id, standing.name, "seconds", standing.elapsed_s, caps.soft_seconds, text)
+        )
+    return [notice for notice in notices if notice is not None]
+
+
+def _notice(
+    standing: Standing, limit: Limit, figures: tuple[int | None, int | None, int | None], cap: int | None
+) -> SoftNotice | None:
+    if cap is None:
+        return None
+    opening = f"The budget {standing.name!r}"
+    settled, reserved, asked = figures
+    if settled is None or reserved is None or asked is None:
+        text = f"{opening} has a soft limit of {in_words(limit, cap)}, and the price of this call is not known."
+        return SoftNotice(standing.budget_id, standing.name, "price", None, cap, text)
+    used = settled + reserved + asked
+    if used <= cap:
+        return None
+    text = (
+        f"{opening} {'is past' if settled > cap else 'may pass'} its soft limit of {in_words(limit, cap)}: "
+        f"{_bare(limit, settled)} settled, {_bare(limit, reserved)} in flight, and this call may use "
+        f"{_bare(limit, asked)}."
+    )
+    return SoftNotice(standing.budget_id, standing.name, limit, used, cap, text)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ekiden_policies.budget import (
+    NANO,
     NOTHING,
     Admission,
     Amount,
@@ -227,7 +228,14 @@ def test_figures_in_words_are_exact():
     ]
 
 
-def test_a_notice_is_what_it_says():
-    notice = admit([standing(Caps(soft_tokens=3))], Amount(4)).notices[0]
-    text = "The budget 'run' is past its soft limit of 3 tokens: 4 tokens with this call."
-    assert notice == SoftNotice("id-run", "run", "tokens", 4, 3, text)
+def test_a_notice_tells_what_is_settled_from_what_may_still_be_used():
+    caps = Caps(soft_tokens=9, soft_nanodollars=NANO)
+    one = standing(caps, settled=Amount(5, 2 * NANO), reserved=Amount(1, NANO // 4))
+    first, second = admit([one], Amount(4, NANO // 2)).notices
+    text = "The budget 'run' may pass its soft limit of 9 tokens: 5 settled, 1 in flight, and this call may use 4."
+    assert first == SoftNotice("id-run", "run", "tokens", 10, 9, text)
+    assert second.message == (
+        "The budget 'run' is past its soft limit of $1: $2 settled, $0.25 in flight, and this call may use $0.5."
+    )
+    [late] = admit([standing(Caps(soft_seconds=9), elapsed_s=10)], Amount(4)).notices
+    assert late.message == "The budget 'run' is past its soft limit of 9 s: 10 s have passed."
