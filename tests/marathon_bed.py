@@ -12,6 +12,7 @@ from ekiden_config import BudgetSettings, MarathonSettings, Settings
 from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.request import Request
 from ekiden_orchestrator.marathon.run import start_run
+from ekiden_orchestrator.marathon.served_model import CONTEST_MODEL
 from ekiden_orchestrator.marathon.summary import Summary
 
 SOLVERS = Path(__file__).parent / "data" / "solvers"
@@ -60,6 +61,7 @@ class Bed:
         seconds: float = 30,
         tokens: int | None = None,
         usd: Decimal | None = None,
+        model: str | None = None,
         score: bool = True,
     ) -> Summary:
         request = Request(
@@ -69,6 +71,7 @@ class Bed:
             budget_tokens=tokens,
             budget_usd=usd,
             output_dir=self.run_folder,
+            model=model,
         )
         return start_run(request, self.settings, self.display, score=score)
 
@@ -78,7 +81,12 @@ class Bed:
 
     def connect(self, url: str, **budget: object) -> None:
         """Have the runs here ask their models at an address, with the key in `SCRIPTED_API_KEY`."""
-        upstream = {"base_url": url, "key_env": "SCRIPTED_API_KEY", "dialects": ["chat", "messages"]}
+        upstream = {
+            "base_url": url,
+            "key_env": "SCRIPTED_API_KEY",
+            "dialects": ["chat", "messages"],
+            "openrouter": True,
+        }
         given = {**self.settings.budget.model_dump(), "upstreams": {"scripted": upstream}, **budget}
         self.settings = self.settings.model_copy(update={"budget": BudgetSettings.model_validate(given)})
 

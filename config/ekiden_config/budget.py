@@ -26,6 +26,11 @@ class UpstreamSettings(BaseModel):
     auth: Literal["auto", "bearer", "x-api-key"] = Field(
         default="auto", description="How the key is sent: auto is x-api-key for messages and a bearer token for others."
     )
+    openrouter: bool | None = Field(
+        default=None,
+        description="Whether `provider`, `reasoning` and what else OpenRouter adds is sent there; unset: if its host "
+        "is openrouter.ai.",
+    )
 
     @field_validator("key_env")
     @classmethod

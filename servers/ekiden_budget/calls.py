@@ -22,7 +22,16 @@ from ekiden_budget.records import CallLabel
 from ekiden_budget.rejections import NO_RETRY, RejectionError
 from ekiden_budget.streaming import StreamPassage
 from ekiden_budget.upstreams import Upstream, choose_upstream
-from ekiden_budget.wire import BadRequestError, CallRules, Dialect, ModelCall, Usage, read_call, read_usage
+from ekiden_budget.wire import (
+    BadRequestError,
+    CallRules,
+    Dialect,
+    ModelCall,
+    Usage,
+    fit_upstream,
+    read_call,
+    read_usage,
+)
 from ekiden_policies.budget import Amount, Outcome
 
 if TYPE_CHECKING:
@@ -121,6 +130,7 @@ class CallDesk:
                 "ask for one of those that GET /v1/models lists",
                 code="model_not_found",
             )
+        call = fit_upstream(call, openrouter=upstream.is_openrouter)
         asked = Amount(call.reserved_tokens, self._prices.bound(call.model, call))
         purpose = visit.headers.get(PURPOSE_HEADER, "")
         return _Priced(call, upstream, asked, CallLabel(call.dialect, call.model, upstream.name, call.stream, purpose))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Literal
+from urllib.parse import urlsplit
 
 from ekiden_budget.errors import BudgetError
 from ekiden_budget.wire.call import Dialect
@@ -47,6 +48,7 @@ class Upstream:
         dialects: The wire formats that are spoken there.
         models: Globs of the models found there.
         scheme: How the key is sent: auto is x-api-key for messages and a bearer token for others.
+        openrouter: Whether it takes what OpenRouter adds to the formats; None if its address tells.
     """
 
     name: str
@@ -55,6 +57,15 @@ class Upstream:
     dialects: frozenset[Dialect]
     models: tuple[str, ...] = ("*",)
     scheme: Scheme = "auto"
+    openrouter: bool | None = None
+
+    @property
+    def is_openrouter(self) -> bool:
+        """Whether it takes what OpenRouter adds to the formats."""
+        if self.openrouter is not None:
+            return self.openrouter
+        host = urlsplit(self.base_url).hostname or ""
+        return host == "openrouter.ai" or host.endswith(".openrouter.ai")
 
     def url(self, dialect: Dialect) -> str:
         """Return the address of a dialect's calls."""
@@ -113,7 +124,8 @@ def _configured(name: str, settings: UpstreamSettings, environ: Mapping[str, str
             f"The upstream {name!r} takes its key from the variable {settings.key_env!r}, which is not set: set it, or "
             f"take [budget.upstreams.{name}] out of the settings."
         )
-    return Upstream(name, settings.base_url, key, frozenset(settings.dialects), settings.models, settings.auth)
+    dialects = frozenset(settings.dialects)
+    return Upstream(name, settings.base_url, key, dialects, settings.models, settings.auth, settings.openrouter)
 
 
 def _known(environ: Mapping[str, str]) -> list[Upstream]:

@@ -122,6 +122,20 @@ def test_no_key_goes_to_anothers_address(present: dict[str, None]) -> None:
         assert upstream.key not in repr(upstream)
 
 
+def test_openrouter_is_known_by_its_host_unless_the_settings_say_otherwise() -> None:
+    gateway = {"base_url": "http://127.0.0.1:1"}
+    found = find_upstreams(
+        configured(
+            gateway=gateway,
+            mirror={**gateway, "openrouter": True},
+            plain={"base_url": "https://eu.openrouter.ai/v1", "openrouter": False},
+            alike={"base_url": "https://notopenrouter.ai/v1"},
+        ),
+        KEYS | {"OPENAI_BASE_URL": "https://openrouter.ai/api/v1"},
+    )
+    assert {upstream.name for upstream in found if upstream.is_openrouter} == {"mirror", "openai", "openrouter"}
+
+
 def test_a_configured_upstream_without_its_key_is_not_passed_over_in_silence() -> None:
     settings = configured(gateway={"base_url": "http://127.0.0.1:1", "key_env": "MY_KEY"})
     with pytest.raises(UnusableUpstreamError, match=r"'gateway' takes its key from the variable 'MY_KEY'.*not set"):
