@@ -6,6 +6,9 @@ from typing import Literal
 
 from ekiden_policies.budget import Standing
 
+SHORTEST_WINDOW_S = 30.0
+"""What was settled in less time says nothing of how fast a budget is spent: the first call alone would tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -58,23 +61,35 @@ def left(chain: Sequence[Standing]) -> Left:
     return Left(min(tokens, default=None), min(prices, default=None), min(seconds, default=None))
 
 
-def forecast(chain: Sequence[Standing], rates: Sequence[Rate]) -> Forecast | None:
+def measured(window_s: float, tokens: int, nanodollars: int) -> Rate | None:
+    """Return how fast a budget is spent; None while the time looked back on is too short to tell.
+
+    Args:
+        window_s: The seconds looked back on.
+        tokens: The tokens settled in them.
+        nanodollars: The same for nano-dollars.
+    """
+    return None if window_s < SHORTEST_WINDOW_S else Rate(window_s, tokens / window_s, nanodollars / window_s)
+
+
+def forecast(chain: Sequence[Standing], rates: Sequence[Rate | None]) -> Forecast | None:
     """Return when a budget ends at the rates of its chain; None when nothing makes it end.
 
     Args:
         chain: The budget first, the root last.
-        rates: The rate of each of them, in the same order.
+        rates: The rate of each of them, in the same order, as far as there is one.
     """
     ends = [end for standing, rate in zip(chain, rates, strict=True) for end in _ends(standing, rate)]
     return min(ends, key=lambda end: end.in_s, default=None)
 
 
-def _ends(standing: Standing, rate: Rate) -> Iterator[Forecast]:
+def _ends(standing: Standing, rate: Rate | None) -> Iterator[Forecast]:
     own = left((standing,))
+    tokens_per_s, nanodollars_per_s = (0.0, 0.0) if rate is None else (rate.tokens_per_s, rate.nanodollars_per_s)
     if own.seconds is not None:
         yield Forecast(own.seconds, "seconds", standing.budget_id)
-    if own.tokens is not None and (own.tokens == 0 or rate.tokens_per_s > 0):
-        yield Forecast(own.tokens / rate.tokens_per_s if own.tokens else 0.0, "tokens", standing.budget_id)
-    if own.nanodollars is not None and (own.nanodollars == 0 or rate.nanodollars_per_s > 0):
-        in_s = own.nanodollars / rate.nanodollars_per_s if own.nanodollars else 0.0
+    if own.tokens is not None and (own.tokens == 0 or tokens_per_s > 0):
+        yield Forecast(own.tokens / tokens_per_s if own.tokens else 0.0, "tokens", standing.budget_id)
+    if own.nanodollars is not None and (own.nanodollars == 0 or nanodollars_per_s > 0):
+        in_s = own.nanodollars / nanodollars_per_s if own.nanodollars else 0.0
         yield Forecast(in_s, "usd", standing.budget_id)

@@ -1,13 +1,13 @@
 """What goes into and comes out of the budget's tools and commands: dollars as decimals, and numbers in JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, PlainSerializer, WithJsonSchema
 
 from ekiden_budget.errors import InvalidFigureError
-from ekiden_budget.records import BudgetStatus, CallRecord, Opened
+from ekiden_budget.records import BudgetId, BudgetStatus, CallRecord, Opened
 from ekiden_policies.budget import NANO, Caps, dollars
 
 MAX_BUDGETS = 50
@@ -88,7 +88,7 @@ class LimitReport(BaseModel):
     spent: Annotated[Figure, Field(description="Billed.")]
     reserved: Annotated[Figure, Field(description="By calls in flight.")]
     left: Annotated[FigureOrNone, Field(description="Caps above counted.")]
-    per_minute: Annotated[Figure, Field(description="Lately.")]
+    per_minute: Annotated[FigureOrNone, Field(description="Lately; null: too early.")]
 
 
 class BudgetReport(BaseModel):
@@ -135,7 +135,7 @@ def _tokens(status: BudgetStatus) -> LimitReport:
         spent=Decimal(status.settled.tokens),
         reserved=Decimal(status.reserved.tokens),
         left=_figure(status.left.tokens),
-        per_minute=_rounded(status.rate.tokens_per_s * 60),
+        per_minute=None if status.rate is None else _rounded(status.rate.tokens_per_s * 60),
     )
 
 
@@ -147,7 +147,7 @@ def _dollars(status: BudgetStatus) -> LimitReport:
         spent=dollars(status.settled.nanodollars or 0),
         reserved=dollars(status.reserved.nanodollars or 0),
         left=_usd(status.left.nanodollars),
-        per_minute=dollars(round(status.rate.nanodollars_per_s * 60)),
+        per_minute=None if status.rate is None else dollars(round(status.rate.nanodollars_per_s * 60)),
     )
 
 
@@ -184,7 +184,7 @@ class StatusReport(BaseModel):
     ) -> Self:
         """Show budgets, as many as an answer holds, and calls."""
         items = [BudgetReport.of_status(status) for status in statuses[:most]]
-        return cls(items=items, total=len(statuses), calls=[in_a_line(call) for call in calls])
+        return cls(items=items, total=len(statuses), calls=[in_a_line(call, names_of(statuses)) for call in calls])
 
 
 class ClosedBudget(BaseModel):
@@ -211,6 +211,7 @@ class CallReport(BaseModel):
 
     call: int = Field(description="Its number.")
     budget_id: str = Field(description="Who made it.")
+    budget: str = Field(description="Its name.")
     model: str = Field(description="Asked for.")
     upstream: str = Field(description="Asked there.")
     purpose: str = Field(description="As the caller said.")
@@ -222,13 +223,14 @@ class CallReport(BaseModel):
     detail: str = Field(description="What went wrong.")
 
     @classmethod
-    def of_record(cls, record: CallRecord) -> Self:
-        """Show a call."""
+    def of_record(cls, record: CallRecord, names: Mapping[BudgetId, str]) -> Self:
+        """Show a call; the names are those of the budgets."""
         cost = record.billed or record.reserved
         took = None if record.ended_at is None else (record.ended_at - record.begun_at).total_seconds()
         return cls(
             call=record.call,
             budget_id=record.budget,
+            budget=names.get(record.budget, ""),
             model=record.label.model,
             upstream=record.label.upstream,
             purpose=record.label.purpose,
@@ -241,12 +243,19 @@ class CallReport(BaseModel):
         )
 
 
-def in_a_line(record: CallRecord) -> str:
-    """Show a call in a line: number, outcome, cost, model, and what its caller said that it is for."""
-    call = CallReport.of_record(record)
+def in_a_line(record: CallRecord, names: Mapping[BudgetId, str]) -> str:
+    """Show a call in a line: number, when it was let through, whose it is, outcome, cost, model, and what it is for."""
+    call = CallReport.of_record(record, names)
     price = "" if call.usd is None else f", ${call.usd:f}"
     purpose = f" for {call.purpose!r}" if call.purpose else ""
     took = "" if call.seconds is None else f", {call.seconds:.1f} s"
     detail = f": {call.detail}" if call.detail else ""
     state = f"{call.outcome}, " if call.outcome else "in flight, reserved "
-    return f"{call.call} {state}{call.tokens} tokens{price}{took}, {call.model!r} at {call.upstream}{purpose}{detail}"
+    whose = f"{record.begun_at:%Y-%m-%d %H:%M:%S}Z {call.budget or call.budget_id!r}"
+    cost = f"{state}{call.tokens:,} tokens{price}{took}"
+    return f"{call.call} {whose} {cost}, {call.model!r} at {call.upstream}{purpose}{detail}"
+
+
+def names_of(statuses: Sequence[BudgetStatus]) -> dict[BudgetId, str]:
+    """Return the names of budgets by their ids."""
+    return {status.budget: status.name for status in statuses}

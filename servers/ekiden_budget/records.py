@@ -108,7 +108,7 @@ class BudgetStatus:
         clock: What counts as its time.
         paused: Whether its time stands still until it is resumed or called from.
         elapsed_s: Its time so far.
-        rate: What was settled lately.
+        rate: What was settled lately; None while it is too early to tell.
         forecast: When it ends at that rate; None when nothing makes it end.
     """
 
@@ -129,7 +129,7 @@ class BudgetStatus:
     clock: Clock
     paused: bool
     elapsed_s: float
-    rate: Rate
+    rate: Rate | None
     forecast: Forecast | None
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ekiden_budget.accounts import Account, find_chain, find_children, find_subtree, settled_lately
 from ekiden_budget.journal import moment
 from ekiden_budget.records import BudgetId, BudgetStatus
-from ekiden_policies.burn_rate import Rate, forecast, left
+from ekiden_policies.burn_rate import Rate, forecast, left, measured
 
 
 def describe(connection: sqlite3.Connection, budget: BudgetId, now: float) -> BudgetStatus:
@@ -45,12 +45,13 @@ def describe_tree(connection: sqlite3.Connection, budget: BudgetId | None, now: 
     return statuses
 
 
-def _rate(connection: sqlite3.Connection, account: Account, now: float) -> Rate:
-    window_s, tokens, nanodollars = settled_lately(connection, account, now)
-    return Rate(window_s, tokens / window_s, nanodollars / window_s)
+def _rate(connection: sqlite3.Connection, account: Account, now: float) -> Rate | None:
+    return measured(*settled_lately(connection, account, now))
 
 
-def _status(chain: Sequence[Account], rates: Sequence[Rate], children: list[BudgetId], now: float) -> BudgetStatus:
+def _status(
+    chain: Sequence[Account], rates: Sequence[Rate | None], children: list[BudgetId], now: float
+) -> BudgetStatus:
     account = chain[0]
     standings = [one.standing(now) for one in chain]
     return BudgetStatus(

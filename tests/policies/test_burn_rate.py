@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ekiden_policies.budget import NOTHING, Amount, Caps, Standing
-from ekiden_policies.burn_rate import Forecast, Left, Rate, forecast, left
+from ekiden_policies.burn_rate import SHORTEST_WINDOW_S, Forecast, Left, Rate, forecast, left, measured
 
 STILL = Rate(300.0, 0.0, 0.0)
 
@@ -28,6 +28,15 @@ def test_a_budget_ends_with_what_runs_out_first():
     assert forecast([one], [Rate(60.0, 1.0, 50.0)]) == Forecast(20.0, "usd", "a")
     assert forecast([standing(Caps())], [Rate(60.0, 5.0, 5.0)]) is None
     assert forecast([standing(Caps(tokens=9))], [STILL]) is None
+
+
+def test_no_rate_and_no_end_by_it_is_told_before_enough_time_has_passed_to_tell():
+    assert measured(SHORTEST_WINDOW_S, 60, 90) == Rate(30.0, 2.0, 3.0)
+    assert measured(SHORTEST_WINDOW_S - 0.1, 60, 90) is None
+    one = standing(Caps(tokens=100, nanodollars=9, seconds=90.0), Amount(50, 5))
+    assert forecast([one], [None]) == Forecast(90.0, "seconds", "a")
+    assert forecast([standing(Caps(tokens=100), Amount(50))], [None]) is None
+    assert forecast([standing(Caps(tokens=9), Amount(9))], [None]) == Forecast(0.0, "tokens", "a")
 
 
 def test_a_budget_that_is_full_has_ended_whatever_its_rate():

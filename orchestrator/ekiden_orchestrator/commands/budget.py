@@ -106,17 +106,18 @@ def calls(
     ledger: _LedgerFile = None,
     as_json: _Json = False,
 ) -> None:
-    """List calls, the newest first: outcome, what was billed, model, and what the caller said that it is for."""
+    """List calls, the newest first: when, of which budget, outcome, bill, model, and what its caller said it is for."""
     from ekiden_budget.ledger import CallId
-    from ekiden_budget.models import CallReport, in_a_line
+    from ekiden_budget.models import CallReport, in_a_line, names_of
     from ekiden_orchestrator.commands.budget_display import visible
 
     with _holder(ledger) as holder:
         chosen = _chosen(holder, name)
-        _bill_the_dead(holder)
+        names = names_of(_looked(holder, chosen))
         records = holder.calls(chosen, limit=limit, before=None if before is None else CallId(before))
     for record in records:
-        typer.echo(CallReport.of_record(record).model_dump_json() if as_json else visible(in_a_line(record)))
+        report = CallReport.of_record(record, names).model_dump_json() if as_json else visible(in_a_line(record, names))
+        typer.echo(report)
 
 
 @app.command()

@@ -79,7 +79,7 @@ def burn_table(statuses: Sequence[BudgetStatus], *, width: int = _WIDE) -> Table
             words.tokens_used(status, words.short),
             words.usd_used(status),
             words.time_used(status),
-            words.short(round(status.rate.tokens_per_s * 60)),
+            "" if status.rate is None else words.short(round(status.rate.tokens_per_s * 60)),
             words.end(status, by=wide),
             str(done) + (f" +{calls.open}" if calls.open else "") + (f" -{calls.refused}" if calls.refused else ""),
         )

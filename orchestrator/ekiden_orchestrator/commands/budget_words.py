@@ -83,7 +83,8 @@ def end(status: BudgetStatus, *, by: bool = True) -> str:
         return "closed"
     if status.forecast is None:
         return ""
-    return duration(status.forecast.in_s) + (f" by {status.forecast.limit}" if by else "")
+    limit = status.forecast.limit + ("" if status.forecast.budget_id == status.budget else " above")
+    return duration(status.forecast.in_s) + (f" by {limit}" if by else "")
 
 
 def share(status: BudgetStatus) -> float | None:
@@ -114,7 +115,7 @@ def line(status: BudgetStatus) -> str:
         f"{tokens_used(status)} tokens" + (f" (and {held:,} reserved)" if held else ""),
         usd_used(status) + (f" (without {status.unpriced_calls} unpriced)" if status.unpriced_calls else ""),
         time_used(status),
-        "" if status.closed else f"{status.rate.tokens_per_s * 60:,.0f} tokens/min",
+        "" if status.closed or status.rate is None else f"{status.rate.tokens_per_s * 60:,.0f} tokens/min",
         f"{calls.open} in flight" if calls.open else "",
         f"{calls.answered} answered",
         f"{failed} failed" if failed else "",

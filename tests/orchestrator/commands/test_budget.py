@@ -8,6 +8,7 @@ import re
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,12 @@ def spend(ledger: Ledger, budget: BudgetId, tokens: int, nanodollars: int | None
     ledger.settle(call, "answered", Amount(tokens, nanodollars))
 
 
+def opened_earlier(ledger: Ledger, name: str, caps: Caps) -> BudgetId:
+    """Open a budget as of a minute ago: long enough for a rate to be told."""
+    with Ledger(ledger.path, now=lambda: time.time() - 60) as earlier:
+        return earlier.open_budget(name, caps).budget
+
+
 def test_a_budget_opened_here_is_spent_with_the_token_that_was_said(ledger: Ledger) -> None:
     out = printed("open", "paper", "--tokens", 100_000, "--usd", "2.50", "--seconds", 3600, "--role", "run")
     found = re.fullmatch(
@@ -69,17 +76,19 @@ def test_a_child_is_opened_below_a_name(ledger: Ledger) -> None:
 
 
 def test_status_says_what_is_spent_with_children_below_their_parents(ledger: Ledger) -> None:
-    root = ledger.open_budget("paper", Caps(tokens=1_000_000, nanodollars=NANO)).budget
+    root = opened_earlier(ledger, "paper", Caps(tokens=1_000_000, nanodollars=NANO))
     child = ledger.open_budget("prover", Caps(), parent=root).budget
     spend(ledger, child, 12_345, NANO // 4)
     ledger.reserve(root, Amount(500, NANO // 8), LABEL)
     first, second = printed("status").splitlines()
     assert re.fullmatch(
-        rf"paper \[{root}\]: 12,345 / 1,000,000 tokens \(and 500 reserved\), \$0\.25 / \$1\.00, 0 s, "
+        rf"paper \[{root}\]: 12,345 / 1,000,000 tokens \(and 500 reserved\), \$0\.25 / \$1\.00, 1:\d\d, "
         r"[\d,]+ tokens/min, 1 in flight, 1 answered; ends in .* by usd",
         first,
     )
-    assert second.startswith(f"  prover [{child}]: 12,345 tokens, $0.25, 0 s, ")
+    own, end = second.split("; ")
+    assert own == f"  prover [{child}]: 12,345 tokens, $0.25, 0 s, 1 answered", "too early for a rate"
+    assert re.fullmatch(r"ends in .* by usd above", end)
     report = json.loads(printed("status", "prover", "--json"))
     assert [item["budget_id"] for item in report["items"]] == [child]
     assert "calls" not in report
@@ -90,14 +99,15 @@ def test_calls_are_listed_newest_first_and_page_by_page(ledger: Ledger) -> None:
     for number in range(1, 6):
         spend(ledger, root, 1000 * number, None)
     lines = printed("calls", "paper", "--limit", 2).splitlines()
-    assert [line.split(",")[:2] for line in lines] == [["5 answered", " 5000 tokens"], ["4 answered", " 4000 tokens"]]
+    shown = [re.fullmatch(r"(\d) 20\S+ \d\d:\d\d:\d\dZ 'paper' answered, (\S+) tokens, .*", line) for line in lines]
+    assert [call and call.groups() for call in shown] == [("5", "5,000"), ("4", "4,000")]
     records = [json.loads(line) for line in printed("calls", "--before", 4, "--limit", 9, "--json").splitlines()]
     assert [(record["call"], record["tokens"], record["usd"]) for record in records] == [
         (3, 3000, None),
         (2, 2000, None),
         (1, 1000, None),
     ]
-    assert {record["purpose"] for record in records} == {"normal_0007"}
+    assert {(record["purpose"], record["budget"]) for record in records} == {("normal_0007", "paper")}
 
 
 def test_a_closed_budget_refuses_and_the_watch_over_it_ends(ledger: Ledger) -> None:
@@ -192,7 +202,7 @@ def test_plain_lines_come_only_when_something_was_spent(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_table_fits_its_terminal(ledger: Ledger, width: int) -> None:
-    root = ledger.open_budget("paper", Caps(tokens=1_000_000, nanodollars=20 * NANO, seconds=7200)).budget
+    root = opened_earlier(ledger, "paper", Caps(tokens=1_000_000, nanodollars=20 * NANO, seconds=7200))
     ledger.open_budget("prover", Caps(tokens=10), parent=root)
     spend(ledger, root, 900_000, 5 * NANO)
     out = io.StringIO()
@@ -202,7 +212,7 @@ def test_the_table_fits_its_terminal(ledger: Ledger, width: int) -> None:
     assert "$5.00 / $20.00" in first
     assert ("━" in first) is (width == 100)
     assert second.startswith("   prover")
-    assert re.search(r" 0 s( by tokens)? +1\b", first)
+    assert re.search(r" [67] s( by tokens)? +1\b", first)
 
 
 def test_a_terminal_sees_the_budget_burn_down(ledger: Ledger) -> None:

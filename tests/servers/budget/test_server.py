@@ -1,5 +1,6 @@
 """The budget's tools, called by a client in memory over a ledger in a file."""
 
+import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -72,7 +73,7 @@ async def test_a_budget_is_opened_shared_out_spent_and_closed(ledger: Ledger) ->
                                 "spent": 1000,
                                 "reserved": 500,
                                 "left": 2500,
-                                "per_minute": IsPositive(),
+                                "per_minute": None,
                             },
                             {
                                 "limit": "usd",
@@ -81,7 +82,7 @@ async def test_a_budget_is_opened_shared_out_spent_and_closed(ledger: Ledger) ->
                                 "spent": 0.25,
                                 "reserved": 0.125,
                                 "left": 2.125,
-                                "per_minute": IsPositive(),
+                                "per_minute": None,
                             },
                             {
                                 "limit": "seconds",
@@ -93,8 +94,8 @@ async def test_a_budget_is_opened_shared_out_spent_and_closed(ledger: Ledger) ->
                                 "per_minute": 60,
                             },
                         ],
-                        "ends_in_s": IsPositive(),
-                        "ends_by": "tokens",
+                        "ends_in_s": None,
+                        "ends_by": "",
                         "in_flight": 1,
                         "answered": 1,
                         "failed": 0,
@@ -103,8 +104,11 @@ async def test_a_budget_is_opened_shared_out_spent_and_closed(ledger: Ledger) ->
                 ],
                 "total": 1,
                 "calls": [
-                    "2 in flight, reserved 500 tokens, $0.125, 'gpt-oss-120b' at openrouter for 'normal_0007'",
-                    IsStr(regex=r"1 answered, 1000 tokens, \$0.25, \d+\.\d s, 'gpt-oss-120b' at openrouter for .*"),
+                    IsStr(regex=r"2 \S+ \S+Z 'prover' in flight, reserved 500 tokens, \$0.125, 'gpt-oss-120b' at .*"),
+                    IsStr(
+                        regex=r"1 20\d\d-\d\d-\d\d \d\d:\d\d:\d\dZ 'prover' answered, 1,000 tokens, \$0.25, "
+                        r"\d+\.\d s, 'gpt-oss-120b' at openrouter for 'normal_0007'"
+                    ),
                 ],
             }
         )
@@ -162,6 +166,16 @@ async def test_what_is_left_counts_what_others_spend_above(ledger: Ledger) -> No
     async with served(ledger, mine.token) as client:
         [item] = (await answer(client, "budget_status"))["items"]
     assert (item["limits"][0]["cap"], item["limits"][0]["left"]) == (900, 200)
+
+
+async def test_the_rate_and_the_end_are_told_once_there_was_time_to_tell(ledger: Ledger) -> None:
+    with Ledger(ledger.path, now=lambda: time.time() - 60) as earlier:
+        root = earlier.open_budget("run", Caps(tokens=1_000)).budget
+    spend(ledger, root, 600)
+    async with served(ledger) as client:
+        [item] = (await answer(client, "budget_status"))["items"]
+    assert 100 < item["limits"][0]["per_minute"] <= 600
+    assert (item["ends_by"], item["ends_in_s"]) == ("tokens", IsPositive())
 
 
 async def test_a_token_that_is_no_budgets_is_told_without_the_token(ledger: Ledger) -> None:
@@ -227,4 +241,6 @@ async def test_calls_of_all_budgets_come_newest_first(ledger: Ledger) -> None:
         spend(ledger, budgets[number % 2], number + 1)
     async with served(ledger) as client:
         calls = (await answer(client, "budget_status", calls=4))["calls"]
-    assert [call.split(",")[1] for call in calls] == [" 6 tokens", " 5 tokens", " 4 tokens", " 3 tokens"]
+    assert [call.split(" ", 3)[3].split(",")[:2] for call in calls] == [
+        [f"'{name}' answered", f" {tokens} tokens"] for name, tokens in (("b", 6), ("a", 5), ("b", 4), ("a", 3))
+    ]
