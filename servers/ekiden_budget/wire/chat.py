@@ -11,6 +11,7 @@ from ekiden_budget.wire.fields import (
     Tree,
     as_list,
     as_object,
+    check_tool,
     clamp,
     names,
     nothing_in,
@@ -113,9 +114,11 @@ def _read_tools(body: Tree, rules: CallRules, load: Load) -> None:
     tools = as_list(body.get("tools"), "tools")
     for index, item in enumerate(tools):
         at = f"tools[{index}]"
-        kind = read_kind(as_object(item, at), at, "function")
+        tool = as_object(item, at)
+        kind = read_kind(tool, at, "function")
         if kind not in TOOLS and not rules.allow_field("tools", kind):
             raise refusal("tools", kind, at=at)
+        check_tool(tool, rules, at)
     load.tools += len(tools) + len(as_list(body.get("functions"), "functions"))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from ekiden_budget.wire.call import BadRequestError, CallRules, ModelCall
-from ekiden_budget.wire.fields import FieldTable, names, read_model, shown
+from ekiden_budget.wire.fields import FieldTable, names, read_fallbacks, read_model, shown
 from ekiden_budget.wire.weight import Load, weigh
 
 FIELDS = FieldTable(
@@ -31,6 +31,7 @@ def read_embeddings(request: Mapping[str, object], rules: CallRules) -> ModelCal
         body=body,
         input_bound=weigh(body, load, rules.tokens_per_image),
         output_bound=0,
+        fallback_models=read_fallbacks(body, rules),
     )
 
 

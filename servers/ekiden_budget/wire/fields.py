@@ -16,6 +16,13 @@ Check = Callable[[object, CallRules], None]
 
 ORDINARY_TIERS = frozenset({"auto", "default", "standard", "standard_only", "flex"})
 MAX_CHOICES = 128
+_PUSHED_OUT = {
+    "model": frozenset({"models", "route", "fallbacks"}),
+    "reasoning": frozenset({"reasoning_effort", "thinking"}),
+    "reasoning_effort": frozenset({"reasoning", "thinking"}),
+    "thinking": frozenset({"reasoning", "reasoning_effort"}),
+}
+"""What a caller cannot say beside a pinned field, since it would say the same otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,9 @@ class FieldTable:
             BadRequestError: A field is refused.
         """
         pins = {name: value for name, value in rules.pinned.items() if self.knows(name) or rules.allow_field(name)}
-        others = {*pins, *self.limits} if any(name in pins for name in self.limits) else set(pins)
+        others = set(pins).union(*(_PUSHED_OUT.get(name, ()) for name in pins))
+        if not others.isdisjoint(self.limits):
+            others.update(self.limits)
         fields = {name: value for name, value in request.items() if name not in others} | pins
         sent: Tree = {}
         for name, value in fields.items():
@@ -136,22 +145,34 @@ def require_model(model: str, rules: CallRules, at: str) -> str:
 
 
 def read_fallbacks(fields: Mapping[str, object], rules: CallRules) -> tuple[str, ...]:
-    """Return the models of OpenRouter's field `models`, which may answer in place of the one asked.
+    """Return what may answer in place of the model asked: OpenRouter's `models`, then Anthropic's `fallbacks`.
 
     Raises:
-        BadRequestError: The field is no list of names, or callers may not use one of them.
+        BadRequestError: A field is no list of models, or callers may not use one of them.
     """
-    models = fields.get("models")
-    if models is None:
-        return ()
-    if not isinstance(models, list):
-        raise BadRequestError(f"'models' must be a list of names; it is {shown(models)}.", "models")
-    names: list[str] = []
-    for index, model in enumerate(cast("list[object]", models)):
-        if not isinstance(model, str) or not model:
-            raise BadRequestError(f"'models[{index}]' must name a model; it is {shown(model)}.", f"models[{index}]")
-        names.append(require_model(model, rules, f"models[{index}]"))
-    return tuple(names)
+    found: list[str] = []
+    for name in ("models", "fallbacks"):
+        value = fields.get(name)
+        if value and not isinstance(value, list):
+            raise BadRequestError(f"{name!r} must be a list of models; it is {shown(value)}.", name)
+        for index, item in enumerate(cast("list[object]", value or [])):
+            at = f"{name}[{index}]"
+            model = mapping_of(item).get("model", item)
+            if not isinstance(model, str) or not model:
+                raise BadRequestError(f"{at!r} must name a model; it is {shown(model)}.", at)
+            found.append(require_model(model, rules, at))
+    return tuple(found)
+
+
+def check_tool(tool: Mapping[str, object], rules: CallRules, at: str) -> None:
+    """Refuse a tool that has a model of its own answer which callers may not use.
+
+    Raises:
+        BadRequestError: It has.
+    """
+    model = tool.get("model")
+    if isinstance(model, str):
+        require_model(model, rules, f"{at}.model")
 
 
 def read_flag(fields: Mapping[str, object], name: str) -> bool:

@@ -1,6 +1,7 @@
 """A call as the upstream takes it that it goes to: OpenRouter has fields that others refuse or do not know."""
 
 from dataclasses import replace
+from typing import cast
 
 from ekiden_budget.wire.call import ModelCall
 from ekiden_budget.wire.fields import Tree, mapping_of, names
@@ -30,8 +31,9 @@ def fit_upstream(call: ModelCall, *, openrouter: bool) -> ModelCall:
         _name_effort(body)
     elif call.dialect == "responses":
         _trim_reasoning(body)
-    # the fallbacks of Messages are Anthropic's own, and stay
-    return replace(call, body=body, fallback_models=call.fallback_models if call.dialect == "messages" else ())
+    models = call.body.get("models")
+    gone = len(cast("list[object]", models)) if isinstance(models, list) else 0
+    return replace(call, body=body, fallback_models=call.fallback_models[gone:])
 
 
 def _name_effort(body: Tree) -> None:

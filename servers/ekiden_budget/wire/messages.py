@@ -11,10 +11,13 @@ from ekiden_budget.wire.fields import (
     Tree,
     as_list,
     as_object,
+    check_tool,
     clamp,
+    mapping_of,
     names,
     nothing_in,
     only,
+    read_fallbacks,
     read_flag,
     read_kind,
     read_model,
@@ -70,7 +73,9 @@ def read_messages(request: Mapping[str, object], rules: CallRules) -> ModelCall:
         BadRequestError: It is malformed, or holds what is not passed on.
     """
     body = FIELDS.select(request, rules)
+    _keep_effort(body, rules)
     model = read_model(body, rules)
+    fallbacks = read_fallbacks(body, rules)
     load = Load()
     _read_conversation(body, rules, load)
     _read_tools(body, rules, load)
@@ -88,7 +93,18 @@ def read_messages(request: Mapping[str, object], rules: CallRules) -> ModelCall:
         input_bound=weigh(body, load, rules.tokens_per_image),
         output_bound=limit,
         stream=read_flag(body, "stream"),
+        fallback_models=fallbacks,
     )
+
+
+def _keep_effort(body: Tree, rules: CallRules) -> None:
+    """Let a pin of how hard to think hold against the other field that says so."""
+    config, thinking = mapping_of(body.get("output_config")), mapping_of(body.get("thinking"))
+    pinned = mapping_of(rules.pinned.get("output_config"))
+    if "thinking" in rules.pinned and "effort" in config and not pinned:
+        body["output_config"] = {name: value for name, value in config.items() if name != "effort"}
+    elif "effort" in pinned and "budget_tokens" in thinking and "thinking" not in rules.pinned:
+        del body["thinking"]
 
 
 def _read_conversation(body: Tree, rules: CallRules, load: Load) -> None:
@@ -134,10 +150,12 @@ def _read_document(block: Tree, at: str, rules: CallRules, load: Load) -> None:
 def _read_tools(body: Tree, rules: CallRules, load: Load) -> None:
     for index, item in enumerate(as_list(body.get("tools"), "tools")):
         at = f"tools[{index}]"
-        kind = read_kind(as_object(item, at), at, "custom")
+        tool = as_object(item, at)
+        kind = read_kind(tool, at, "custom")
         own = next((tokens for glob, tokens in OWN_TOOLS.items() if fnmatchcase(kind, glob)), 0)
         if kind != "custom" and not own and not rules.allow_field("tools", kind):
             raise refusal("tools", kind, at=at)
+        check_tool(tool, rules, at)
         load.tools += 1
         load.tool_tokens += own
 

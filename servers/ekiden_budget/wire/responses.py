@@ -10,6 +10,7 @@ from ekiden_budget.wire.fields import (
     Tree,
     as_list,
     as_object,
+    check_tool,
     clamp,
     names,
     nothing_in,
@@ -158,6 +159,7 @@ def _read_tools(value: object, at: str, rules: CallRules, load: Load) -> list[ob
             if kind in SWITCHED_OFF:
                 continue
             raise refusal("tools", kind, at=place)
+        check_tool(tool, rules, place)
         load.tools += 1
         kept.append(tool)
     return kept

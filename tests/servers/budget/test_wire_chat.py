@@ -215,6 +215,9 @@ def test_a_model_that_is_not_allowed_is_refused_by_any_way_to_name_it() -> None:
     assert read(rules, model="openai/gpt-oss-120b").model == "openai/gpt-oss-120b"
     assert "'openai/gpt-oss-*', 'free'" in str(refused(rules, model="gpt-5"))
     assert refused(rules, model="free", models=["free", "dear"]).param == "models[1]"
+    widened = CallRules(allowed_models=("free",), allowed_fields=("tools:openrouter:*",))
+    tools = [{"type": "openrouter:image_generation", "model": "dear"}]
+    assert refused(widened, model="free", tools=tools).param == "tools[0].model"
 
 
 @pytest.mark.parametrize("model", [None, "", 7, ["m"], "openai/gpt-4o:online", "@preset/dear", "m@preset/dear"])
@@ -227,6 +230,28 @@ def test_pins_hold_whatever_the_caller_says() -> None:
     call = read(rules, temperature=1.0, model="mine", max_completion_tokens=50_000)
     assert call.body == {"model": "pinned", "messages": [USER], "temperature": 0.0, "max_tokens": 65_536}
     assert call.output_bound == 65_536
+
+
+@pytest.mark.parametrize(
+    ("pinned", "value", "others"),
+    [
+        ("model", "pinned", {"model": "mine", "models": ["dear"], "route": "fallback", "fallbacks": ["dear"]}),
+        ("reasoning_effort", "low", {"reasoning": {"effort": "high"}, "thinking": {"type": "enabled"}}),
+        ("reasoning", {"effort": "low"}, {"reasoning_effort": "high", "thinking": {"type": "enabled"}}),
+        ("thinking", {"type": "disabled"}, {"reasoning_effort": "high", "reasoning": {"effort": "high"}}),
+    ],
+)
+def test_a_pin_holds_against_all_that_says_the_same(pinned: str, value: object, others: dict[str, Any]) -> None:
+    call = read(CallRules(pinned={pinned: value}), **others)
+    assert call.body == {"model": "m", "messages": [USER], "max_tokens": 4096, pinned: value}
+    assert call.fallback_models == ()
+
+
+def test_what_is_pinned_together_is_sent_together() -> None:
+    pins = {"model": "m", "models": ["m", "n"], "reasoning_effort": "low", "thinking": {"type": "enabled"}}
+    call = read(CallRules(pinned=pins), models=["dear"])
+    assert {name: call.body[name] for name in pins} == pins
+    assert call.fallback_models == ("m", "n")
 
 
 def test_a_stream_ends_with_its_usage_whether_or_not_the_caller_asked() -> None:

@@ -93,6 +93,33 @@ def test_what_costs_apart_or_stands_for_text_that_is_not_here_is_refused(fields:
     assert refused(**fields).param == next(iter(fields))
 
 
+def test_models_that_answer_in_place_of_another_or_help_it_are_held_to_the_allowed_ones() -> None:
+    rules = CallRules(allowed_models=("m", "n"), allowed_fields=("fallbacks", "tools:advisor*"))
+    assert read(rules, fallbacks=[{"model": "n"}]).fallback_models == ("n",)
+    assert refused(rules, fallbacks=[{"model": "n"}, {"model": "dear"}]).param == "fallbacks[1]"
+    assert refused(rules, fallbacks="default").param == "fallbacks"
+    advisor = {"type": "advisor_20260301", "name": "advisor"}
+    assert refused(rules, tools=[{**advisor, "model": "dear"}]).param == "tools[0].model"
+    assert read(rules, tools=[{**advisor, "model": "n"}]).body["tools"] == [{**advisor, "model": "n"}]
+
+
+def test_a_pin_of_how_hard_to_think_holds_against_the_other_field_that_says_so() -> None:
+    asked: dict[str, Any] = {
+        "thinking": {"type": "enabled", "budget_tokens": 900},
+        "output_config": {"effort": "max", "format": {"type": "json_schema"}},
+    }
+    low = {"effort": "low"}
+    body = read(CallRules(pinned={"output_config": low}), **asked).body
+    assert (body.get("thinking"), body["output_config"]) == (None, low)
+    body = read(CallRules(pinned={"output_config": low}), **{**asked, "thinking": {"type": "adaptive"}}).body
+    assert (body["thinking"], body["output_config"]) == ({"type": "adaptive"}, low)
+    off = {"type": "disabled"}
+    body = read(CallRules(pinned={"thinking": off}), **asked).body
+    assert (body["thinking"], body["output_config"]) == (off, {"format": {"type": "json_schema"}})
+    body = read(CallRules(pinned={"thinking": off, "output_config": low}), **asked).body
+    assert (body["thinking"], body["output_config"]) == (off, low)
+
+
 def test_a_compaction_on_the_way_is_refused_since_it_is_a_call_of_its_own() -> None:
     edits = {"edits": [{"type": "clear_tool_uses_20250919"}, {"type": "compact_20260112"}]}
     assert refused(context_management=edits).param == "context_management.edits[1]"
