@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from ekiden_budget.errors import BudgetError, InvalidFigureError, UnknownBudgetError
+from ekiden_budget.errors import BudgetError, InvalidFigureError, LedgerError, UnknownBudgetError
 from ekiden_budget.ledger import Ledger
 from ekiden_budget.records import BudgetId, BudgetStatus, CallId, CallRecord, Opened
 from ekiden_config import BudgetSettings
@@ -54,7 +54,10 @@ class Holder:
             NotAllowedError: The token is no budget's.
         """
         token = "" if settings.token is None else settings.token.get_secret_value()
-        ledger = Ledger(ledger_file(settings), create=create and not token)
+        file = ledger_file(settings)
+        if file.is_dir():
+            raise LedgerError(f"{str(file)!r} is a folder, so it is no ledger. Name a file, such as one in it.")
+        ledger = Ledger(file, create=create and not token)
         own = ledger.authenticate(token) if token else None
         if token and own is None:
             ledger.close()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ekiden_orchestrator.errors import CommandError
+from ekiden_orchestrator.commands.budget_figures import money, number, whole
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -28,13 +28,30 @@ _LedgerFile = Annotated[
 ]
 _Budget = Annotated[str, typer.Argument(metavar="BUDGET", help="Its id, or its name.", show_default=False)]
 _AnyBudget = Annotated[
-    str, typer.Argument(metavar="[BUDGET]", help="Its id or name; without it, all.", show_default=False)
+    str, typer.Argument(metavar="BUDGET", help="Its id or name; without it, all.", show_default=False)
 ]
 _Name = Annotated[str, typer.Argument(help="What people see.", show_default=False)]
-_Tokens = Annotated[int | None, typer.Option("--tokens", min=0, help="Cap on tokens read and written.")]
-_Usd = Annotated[str | None, typer.Option("--usd", metavar="AMOUNT", help="Cap on US dollars, such as 2.50.")]
-_Seconds = Annotated[float | None, typer.Option("--seconds", min=0, help="Cap on the time from now.")]
-_WarnAt = Annotated[float, typer.Option(min=0, max=1, help="Share of each cap past which callers are warned.")]
+_Tokens = Annotated[
+    int | None,
+    typer.Option("--tokens", parser=whole("--tokens"), metavar="N", help="Cap on tokens read and written."),
+]
+_Usd = Annotated[
+    Decimal | None,
+    typer.Option("--usd", parser=money("--usd"), metavar="AMOUNT", help="Cap on US dollars, such as 2.50."),
+]
+_Seconds = Annotated[
+    float | None, typer.Option("--seconds", parser=number("--seconds"), metavar="S", help="Cap on the time from now.")
+]
+_WarnAt = Annotated[
+    float,
+    typer.Option(
+        "--warn-at",
+        parser=number("--warn-at", most=1),
+        metavar="SHARE",
+        help="Share of each cap past which callers are warned, 0..1.",
+    ),
+]
+_DAY_S = 86_400
 _Role = Annotated[str, typer.Option(help="What it is for, such as a run, a role or an agent.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -101,8 +118,12 @@ def status(name: _AnyBudget = "", *, ledger: _LedgerFile = None, as_json: _Json 
 def calls(
     name: _AnyBudget = "",
     *,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many calls.")] = 20,
-    before: Annotated[int | None, typer.Option(min=1, help="Calls older than this number.")] = None,
+    limit: Annotated[
+        int, typer.Option(parser=whole("--limit", 1, 10_000), metavar="N", help="How many calls, 1..10000.")
+    ] = 20,
+    before: Annotated[
+        int | None, typer.Option(parser=whole("--before", 1), metavar="N", help="Calls older than this number.")
+    ] = None,
     ledger: _LedgerFile = None,
     as_json: _Json = False,
 ) -> None:
@@ -146,7 +167,10 @@ def close(name: _Budget, *, ledger: _LedgerFile = None, as_json: _Json = False) 
 def watch(
     name: _AnyBudget = "",
     *,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    interval: Annotated[
+        float,
+        typer.Option(parser=number("--interval", 0.1, _DAY_S), metavar="S", help="Seconds between two looks."),
+    ] = 1.0,
     ledger: _LedgerFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON at each look.")] = False,
 ) -> None:
@@ -177,15 +201,22 @@ def watch(
 @app.command()
 def proxy(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="Name of the budget that is opened.", show_default="proxy")
+        str, typer.Argument(metavar="NAME", help="Name of the budget that is opened.", show_default="proxy")
     ] = "",
     *,
     tokens: _Tokens = None,
     usd: _Usd = None,
     seconds: _Seconds = None,
     warn_at: _WarnAt = 0.8,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port on loopback; 0 is any.")] = 0,
-    drain_s: Annotated[float, typer.Option(min=0, help="Seconds that calls in flight may take at the end.")] = 30.0,
+    port: Annotated[
+        int, typer.Option(parser=whole("--port", 0, 65_535), metavar="N", help="Port on loopback; 0 is any.")
+    ] = 0,
+    drain_s: Annotated[
+        float,
+        typer.Option(
+            parser=number("--drain-s", 0, _DAY_S), metavar="S", help="Seconds that calls in flight may take at the end."
+        ),
+    ] = 30.0,
     ledger: _LedgerFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the addresses and the token as JSON.")] = False,
 ) -> None:
@@ -230,14 +261,10 @@ def _bill_the_dead(holder: Holder) -> None:
         holder.ledger.recover()
 
 
-def _caps(tokens: int | None, usd: str | None, seconds: float | None, warn_at: float) -> Caps:
+def _caps(tokens: int | None, usd: Decimal | None, seconds: float | None, warn_at: float) -> Caps:
     from ekiden_budget.models import caps_within
 
-    try:
-        amount = None if usd is None else Decimal(usd.removeprefix("$"))
-    except InvalidOperation as error:
-        raise CommandError(f"--usd is {usd!r}; give an amount of US dollars, such as 2.50.") from error
-    return caps_within(tokens, amount, seconds, warn_at=warn_at)
+    return caps_within(tokens, usd, seconds, warn_at=warn_at)
 
 
 def _say_opened(name: str, caps: Caps, opened: Opened, *, as_json: bool) -> None:
