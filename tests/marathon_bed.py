@@ -86,6 +86,7 @@ class Bed:
             "key_env": "SCRIPTED_API_KEY",
             "dialects": ["chat", "messages"],
             "openrouter": True,
+            "models": [CONTEST_MODEL, "*"],
         }
         given = {**self.settings.budget.model_dump(), "upstreams": {"scripted": upstream}, **budget}
         self.settings = self.settings.model_copy(update={"budget": BudgetSettings.model_validate(given)})

@@ -13,7 +13,7 @@ class MarathonSettings(BaseModel):
     compression_ratio: float = Field(gt=0, description="Share of the reference time that a run gets.")
     seconds_per_problem: float = Field(gt=0, description="Reference seconds for one problem.")
     tokens_per_problem: int = Field(gt=0, description="Reference tokens of language models for one problem.")
-    model: str = Field(description="The model that solvers are told to use; empty: their own choice.")
+    model: str = Field(description="The model that solvers are told to ask; empty: their own choice.")
     tokens_end_run: bool = Field(
         description="Whether a solver is ended when its tokens are used up, as the SAIR runner does; otherwise it goes "
         "on without models."

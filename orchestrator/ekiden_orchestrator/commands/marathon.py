@@ -78,6 +78,14 @@ def run(
     problem_seconds: Annotated[
         float | None, typer.Option(help="Search time of the solver harvest, in seconds a problem.")
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The model that the solver is told to ask.",
+            show_default="the settings' marathon.model, else the solver's own choice",
+        ),
+    ] = None,
     judge: Annotated[
         str | None,
         typer.Option(metavar=JUDGES, help="Who judges.", show_default="the settings' judge.default"),
@@ -102,6 +110,7 @@ def run(
         output_dir=output_dir,
         problem_seconds=problem_seconds,
         judge=None if judge is None else judge_name(judge),
+        model=model,
     )
     if score_only and (no_score or resume is not None):
         raise MarathonError("--score-only judges what is there; give neither --no-score nor --resume with it.")
@@ -174,5 +183,7 @@ def _resume(root: Path, request: Request, settings: Settings, display: Display, 
     from ekiden_orchestrator.marathon.run import resume_run
 
     if request != Request(solver="harvest", manifest=""):
-        raise MarathonError("A resumed run keeps its solver, manifest, budget, judge and folder; give --resume alone.")
+        raise MarathonError(
+            "A resumed run keeps its solver, manifest, budget, model, judge and folder; give --resume alone."
+        )
     return resume_run(root, settings, display, score=score)

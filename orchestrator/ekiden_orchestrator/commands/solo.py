@@ -53,6 +53,14 @@ def run(
             show_default="262144 a problem",
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The model to ask.",
+            show_default="llm.model of --config, else the settings' marathon.model, else openai/gpt-oss-120b",
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Tell each call as it begins.")] = False,
 ) -> None:
     """Run a solver on each problem that it has not solved yet, and print a table.
@@ -76,6 +84,7 @@ def run(
         output=output,
         judge=None if judge is None else judge_name(judge),
         budget_tokens=budget_tokens,
+        model=model,
     )
     try:
         all_solved = run_solo(request, settings, given, Display(Console(), verbose=verbose))

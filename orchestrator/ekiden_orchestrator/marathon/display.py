@@ -63,7 +63,8 @@ class Display:
         tokens = _tokens(started.budget_tokens)
         self.line(f"  Budget:   {started.budget_seconds:g} s, {tokens}{dollars} ({started.budget_origin})")
         if started.models:
-            self.line(f"  Models:   {', '.join(started.models)}")
+            model = f" (the solver is told {started.model!r})" if started.model else ""
+            self.line(f"  Models:   {', '.join(started.models)}{model}")
         if started.pool_seconds is not None:
             self.line(f"  Search:   {started.pool_seconds:g} s for the whole batch (raise it with --problem-seconds)")
         self.line(f"  Judge:    {judge}")

@@ -44,6 +44,7 @@ class RunStarted(_Event):
     budget_origin: str
     budget_usd: Decimal | None = None
     models: tuple[str, ...] = ()
+    model: str | None = None
     pool_seconds: float | None
     judge: JudgeName = "exact"
 

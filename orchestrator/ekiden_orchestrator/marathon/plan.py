@@ -39,6 +39,7 @@ class Plan:
         pool_s: The time share of a solver that takes one.
         models: How it reaches language models; None if it cannot.
         token_limit: Settled tokens of the run at which the solver is ended; 0 or less never ends it.
+        model: The model that the solver is told to use; empty: its own choice.
         has_keys: Whether its runner has keys, which a solver that is not ours must not read.
     """
 
@@ -52,6 +53,7 @@ class Plan:
     pool_s: float | None = None
     models: ModelAccess | None = None
     token_limit: int = 0
+    model: str = ""
     has_keys: bool = False
 
     @property
@@ -62,7 +64,7 @@ class Plan:
 
 def order_for(plan: Plan, settings: MarathonSettings, *, stdout_fd: int, stderr_fd: int) -> Order:
     """Say what the warden has to do for an attempt."""
-    environment = contract_environment(plan.folder, wall_s=plan.wall_s, tokens=plan.tokens, model=settings.model)
+    environment = contract_environment(plan.folder, wall_s=plan.wall_s, tokens=plan.tokens, model=plan.model)
     if plan.models is not None:
         environment |= plan.models.environment
     isolations = isolations_for(settings.isolation)

@@ -29,6 +29,7 @@ class Request:
     output_dir: Path | None = None
     problem_seconds: float | None = None
     judge: JudgeName | None = None
+    model: str | None = None
 
 
 def decide(
@@ -65,6 +66,8 @@ def decide(
         raise MarathonError(f"--problem-seconds is {request.problem_seconds!r}; it needs a number above 0.")
     if request.problem_seconds is not None and not submission.takes_share:
         raise MarathonError("--problem-seconds is for the solver 'harvest'; others share out their time themselves.")
+    if request.model is not None and submission.built_in and not submission.asks_models:
+        raise MarathonError(f"--model is for solvers that ask a language model; {submission.name!r} asks none.")
     pool_s = time_pool(problems, budget_s=budget.seconds, problem_s=request.problem_seconds)
     return RunStarted(
         versions=versions(),
@@ -80,6 +83,7 @@ def decide(
         budget_origin=budget.origin,
         budget_usd=budget.usd,
         models=models.names,
+        model=request.model or settings.model,
         pool_seconds=pool_s if submission.takes_share else None,
         judge=judge,
     )

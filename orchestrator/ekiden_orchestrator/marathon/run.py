@@ -21,6 +21,7 @@ from ekiden_orchestrator.marathon.model_access import ModelSource, find_models
 from ekiden_orchestrator.marathon.request import Request, decide
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.scoring import Bench, judge_answers
+from ekiden_orchestrator.marathon.served_model import require_model_of
 from ekiden_orchestrator.marathon.stages import Run
 from ekiden_orchestrator.marathon.state import fold
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
@@ -77,6 +78,7 @@ def start_run(
     models = find_models(settings.budget)
     started = decide(request, marathon, submission=submission, manifest=manifest, models=models, judge=name)
     require_unreadable_keys(submission, models, marathon)
+    require_model_of(submission, started.model or "", started.budget_tokens, models)
     with ExitStack() as stack:
         judge = stack.enter_context(choose(name, settings)) if score else None
         root = _new_root(request, marathon, submission, manifest)

@@ -26,6 +26,7 @@ from ekiden_orchestrator.marathon.model_access import ModelAccess, ModelSource, 
 from ekiden_orchestrator.marathon.plan import Plan
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.scoring import Bench, judge_answers, recorded
+from ekiden_orchestrator.marathon.served_model import require_model_of
 from ekiden_orchestrator.marathon.spending import Spending
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
 from ekiden_orchestrator.marathon.submission import Submission
@@ -144,8 +145,10 @@ class Run:
         if state.tokens_exhausted and self._settings.tokens_end_run:
             self._note("Nothing is left to run: the tokens are used up, which ends a run (marathon.tokens_end_run).")
             return
+        model = self._settings.model if state.started.model is None else state.started.model
         if state.attempts:
             require_unreadable_keys(self._submission, self._models, self._settings)
+            require_model_of(self._submission, model, state.started.budget_tokens, self._models)
             self._note(f"Going on with {open_problems} problems without an answer and {remaining_s:.1f} s.")
         number = len(state.attempts) + 1
         self._events.append(AttemptStarted(attempt=number, wall_seconds=remaining_s, problems=open_problems))
@@ -162,6 +165,7 @@ class Run:
                 pool_s=_pool_left(state, remaining_s),
                 models=models,
                 token_limit=state.started.budget_tokens if self._settings.tokens_end_run else 0,
+                model=model,
                 has_keys=self._models.has_keys,
             )
             ended = self._attempt(plan, open_problems)

@@ -10,6 +10,7 @@ from ekiden_orchestrator.marathon.errors import MarathonError
 
 SOLVER_FILE = "solver.py"
 SHARING_SOLVER = "harvest"
+ASKING_SOLVERS = frozenset({"triage", "fewshot"})
 BUILT_IN_SOLVERS = Path(__file__).parent.parent / "solvers"
 
 
@@ -31,6 +32,11 @@ class Submission:
     def takes_share(self) -> bool:
         """Whether it searches for a share of the time that the runner tells it, and not for all of it."""
         return self.built_in and self.name == SHARING_SOLVER
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether it is a built-in solver that asks language models in a marathon."""
+        return self.built_in and self.name in ASKING_SOLVERS
 
     @property
     def sha256(self) -> str:

@@ -119,6 +119,7 @@ class Summary(_Part):
     )
     model_calls: dict[str, int] = Field(description="Calls to models by how they ended; `refused` ones reached none.")
     models: tuple[str, ...] = Field(description="The upstreams that calls could go to.")
+    model: str | None = Field(description="The model that the solver was told to use; null: its own choice.")
     stderr_tail: str
     isolation: str | None
     solver: str | None
@@ -176,6 +177,7 @@ def summarise(
         usd_spent=None if spending is None else spending.usd,
         model_calls={} if spending is None else spending.calls,
         models=() if started is None else started.models,
+        model=None if started is None else started.model or None,
         stderr_tail="" if ended is None else ended.stderr_tail,
         isolation=attempts[-1].isolation if attempts else None,
         solver=None if started is None else started.solver,

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ekiden_config import BudgetSettings, Settings
 from ekiden_orchestrator.judging import read_text
+from ekiden_orchestrator.marathon.served_model import CONTEST_MODEL
 from ekiden_orchestrator.solo.errors import SoloError
 
 MAX_CONFIG_BYTES = 1 << 20
@@ -51,7 +52,7 @@ class JudgeSection(_Section):
 class ModelSection(_Section):
     """Which model answers `llm` calls, and how it is asked."""
 
-    model: str = Field(default="openai/gpt-oss-120b", min_length=1)
+    model: str = Field(default=CONTEST_MODEL, min_length=1)
     provider: str = "deepinfra/bf16"
     max_output_tokens: int = Field(default=65_536, ge=1)
     temperature: float = Field(default=0.0, ge=0)
@@ -91,6 +92,14 @@ def read_config(path: Path | None) -> SoloConfig:
         raise SoloError(f"The configuration {str(path)!r} is refused: {key}: {fault['msg']}.") from error
     except ValueError as error:
         raise SoloError(f"The configuration {str(path)!r} is not TOML: {error}.") from error
+
+
+def with_model(config: SoloConfig, named: str | None, settings: Settings) -> SoloConfig:
+    """Return the configuration with the model to ask: the one named, the configuration's own, that of the settings."""
+    model = named or ("" if "model" in config.llm.model_fields_set else settings.marathon.model)
+    if not model:
+        return config
+    return config.model_copy(update={"llm": config.llm.model_copy(update={"model": model})})
 
 
 def judged_by(settings: Settings, judge: JudgeSection) -> Settings:

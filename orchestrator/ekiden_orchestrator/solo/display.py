@@ -27,6 +27,7 @@ class Undertaking:
         judge: Who judges.
         tokens: Tokens of the run; below 0 there is no cap.
         upstreams: Where models are asked.
+        model: Which one.
         output: The results file.
     """
 
@@ -37,6 +38,7 @@ class Undertaking:
     judge: str
     tokens: int
     upstreams: Sequence[str]
+    model: str
     output: Path
 
 
@@ -60,7 +62,9 @@ class Display:
         self._line(f"  Solver:   {submission.name}{' (built in)' if submission.built_in else ''}")
         self._line(f"  Problems: {undertaking.problems} ({undertaking.chosen}{known})")
         self._line(f"  Judge:    {undertaking.judge}")
-        self._line(f"  Models:   {', '.join(undertaking.upstreams) or 'none: there is no key'}; {budget}")
+        found = ", ".join(undertaking.upstreams)
+        models = f"{undertaking.model} ({found})" if found else "none: there is no key"
+        self._line(f"  Models:   {models}; {budget}")
         self._line(f"  Results:  {undertaking.output}")
 
     def begin(self, problem: Problem) -> None:

@@ -19,8 +19,9 @@ from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_manifest
 from ekiden_orchestrator.marathon.model_access import find_models
 from ekiden_orchestrator.marathon.plan import isolations_for
-from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
-from ekiden_orchestrator.solo.config import SoloConfig, judged_by, with_route
+from ekiden_orchestrator.marathon.served_model import require_served
+from ekiden_orchestrator.marathon.submission import SHARING_SOLVER, SOLVER_FILE, Submission, read_submission
+from ekiden_orchestrator.solo.config import SoloConfig, judged_by, with_model, with_route
 from ekiden_orchestrator.solo.display import Display, Undertaking
 from ekiden_orchestrator.solo.errors import SoloError
 from ekiden_orchestrator.solo.models import RunModels, open_models
@@ -48,6 +49,7 @@ class SoloRequest:
         output: The results file.
         judge: Who judges.
         budget_tokens: Tokens of the whole run; 0 refuses every call, below 0 there is no cap.
+        model: The model to ask.
     """
 
     solver: str
@@ -56,6 +58,7 @@ class SoloRequest:
     output: Path | None = None
     judge: JudgeName | None = None
     budget_tokens: int | None = None
+    model: str | None = None
 
 
 def run_solo(
@@ -78,6 +81,7 @@ def run_solo(
     manifest = read_manifest(request.problems, limit_bytes=settings.marathon.manifest_limit_bytes)
     chosen = _chosen(manifest, request.ids)
     judge_name = request.judge or settings.judge.default
+    config = with_model(config, request.model, settings)
     budget = with_route(settings.budget, config.llm)
     models = find_models(budget)
     require_unreadable_keys(submission, models, settings.marathon)
@@ -88,6 +92,8 @@ def run_solo(
         tokens = request.budget_tokens
         if tokens is None:
             tokens = TOKENS_PER_PROBLEM * len(open_problems)
+        if tokens and models.upstreams and _asks(submission, config):
+            require_served(config.llm.model, models)
         undertaking = Undertaking(
             submission=submission,
             problems=manifest.name,
@@ -96,6 +102,7 @@ def run_solo(
             judge=judge_name,
             tokens=tokens,
             upstreams=models.names,
+            model=config.llm.model,
             output=output,
         )
         display.heading(undertaking)
@@ -202,6 +209,13 @@ class _Solo:
         """Return where labels lie, or answers of other runs."""
         checkout = [CHECKOUT] if (CHECKOUT / "pyproject.toml").is_file() else []
         return [*checkout, PROBLEM_SETS, self._manifest.origin]
+
+
+def _asks(submission: Submission, config: SoloConfig) -> bool:
+    """Tell whether the model is to be looked for: a solver that is not ours may ask none, unless one was named."""
+    if submission.built_in:
+        return submission.name != SHARING_SOLVER
+    return "model" in config.llm.model_fields_set
 
 
 def _modules() -> list[Path]:

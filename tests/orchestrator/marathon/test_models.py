@@ -144,10 +144,10 @@ def test_model_and_flag_reach_the_solver_and_nothing_else_of_the_runners(
     del models
     monkeypatch.setenv("FEWSHOT_VERIFY_BEFORE_CACHE", "0")
     monkeypatch.setenv("JUDGE_MARATHON_SECRET", "x")
-    bed.change(model="the/settings")
+    bed.change(model="scripted")
     bed.run(bed.solver("report(environment=dict(os.environ))"), tokens=TOKENS)
     environment = cast("dict[str, str]", bed.scratch_report()["environment"])
-    assert environment["JUDGE_MARATHON_MODEL"] == "the/settings"
+    assert environment["JUDGE_MARATHON_MODEL"] == "scripted"
     assert environment["FEWSHOT_VERIFY_BEFORE_CACHE"] == "0"
     assert {"JUDGE_MARATHON_SECRET", "SCRIPTED_API_KEY"}.isdisjoint(environment)
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from ekiden_config import BudgetSettings, MarathonSettings, Settings, load_settings
 from ekiden_judge.choice import ChooseJudge, choose_judge
+from ekiden_orchestrator.marathon.served_model import CONTEST_MODEL
 from ekiden_orchestrator.solo.config import SoloConfig
 from ekiden_orchestrator.solo.display import Display
 from ekiden_orchestrator.solo.results import LogEntry, Results, SoloRecord
@@ -106,7 +107,7 @@ class SoloBed:
 
     def connect(self, url: str) -> None:
         """Ask models at an address, with the key in `SCRIPTED_API_KEY`."""
-        upstream = {"base_url": url, "key_env": "SCRIPTED_API_KEY"}
+        upstream = {"base_url": url, "key_env": "SCRIPTED_API_KEY", "models": [CONTEST_MODEL, "*"]}
         given = {**self.settings.budget.model_dump(), "upstreams": {"scripted": upstream}}
         self.settings = self.settings.model_copy(update={"budget": BudgetSettings.model_validate(given)})
 
@@ -125,7 +126,9 @@ class SoloBed:
         path.write_text("".join(json.dumps(problem) + "\n" for problem in self.problems), encoding="utf-8")
         return path
 
-    def run(self, solver: str, *, ids: tuple[str, ...] = (), tokens: int | None = None) -> bool:
+    def run(
+        self, solver: str, *, ids: tuple[str, ...] = (), tokens: int | None = None, model: str | None = None
+    ) -> bool:
         request = SoloRequest(
             solver=solver,
             problems=str(self.manifest),
@@ -133,6 +136,7 @@ class SoloBed:
             output=self.results_file,
             judge="exact",
             budget_tokens=tokens,
+            model=model,
         )
         display = Display(Console(file=self.output, width=100))
         return run_solo(request, self.settings, self.config, display, choose=self.choose)

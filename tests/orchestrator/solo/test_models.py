@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from ekiden_budget import Ledger
+from ekiden_config import UpstreamSettings
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.solo.config import SoloConfig, read_config, with_route
 from ekiden_orchestrator.solo.errors import SoloError
@@ -118,10 +119,12 @@ def test_a_solver_of_somebody_cannot_be_kept_from_keys_without_namespaces(bed: S
 
 
 def test_the_configurations_own_address_comes_first(bed: SoloBed, model: ModelServer) -> None:
-    bed.configure(llm={"base_url": model.url, "api_key_env": "SCRIPTED_API_KEY", "model": "m", "use_seed": False})
+    bed.configure(
+        llm={"base_url": model.url, "api_key_env": "SCRIPTED_API_KEY", "model": "scripted", "use_seed": False}
+    )
     bed.run(bed.solver(ASK))
-    [heard] = model.heard
-    assert (heard.model, "seed" in heard.json) == ("m", False)
+    *_, heard = model.heard
+    assert (heard.model, "seed" in heard.json) == ("scripted", False)
     assert heard.headers["authorization"] == "Bearer upstream-key"
 
 
@@ -194,3 +197,25 @@ def test_two_solo_runs_with_one_model_agree(bed: SoloBed) -> None:
         codes.append(bed.record.code)
         bed.results_file.unlink()
     assert codes[0] == codes[1]
+
+
+def test_the_model_is_the_one_named_else_the_configurations_else_that_of_the_settings(
+    bed: SoloBed, model: ModelServer
+) -> None:
+    bed.connect(model.url)
+    bed.change(model="scripted:settings")
+    bed.run(bed.solver(ASK))
+    bed.configure(llm={"model": "scripted:configuration"})
+    bed.run(bed.solver(ASK))
+    bed.run(bed.solver(ASK), model="scripted:named")
+    asked = [heard.model for heard in model.heard if heard.method == "POST"]
+    assert asked == ["scripted:settings", "scripted:configuration", "scripted:named"]
+
+
+def test_a_built_in_solver_is_not_started_for_a_model_that_nobody_serves(bed: SoloBed, model: ModelServer) -> None:
+    budget = bed.settings.budget.model_copy(update={"upstreams": {"own": UpstreamSettings(base_url=model.url)}})
+    bed.settings = bed.settings.model_copy(update={"budget": budget})
+    with pytest.raises(MarathonError, match="No upstream serves the model 'openai/gpt-oss-120b': there is own"):
+        bed.run("baseline")
+    assert not bed.results_file.exists()
+    assert bed.run("baseline", model="scripted")
