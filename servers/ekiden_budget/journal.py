@@ -9,7 +9,7 @@ from ekiden_budget.accounts import DOWNWARDS
 from ekiden_budget.errors import UnknownBudgetError
 from ekiden_budget.figures import detail_text, label_text
 from ekiden_budget.owners import Owner
-from ekiden_budget.records import BudgetId, CallId, CallLabel, CallRecord, Settled
+from ekiden_budget.records import BudgetId, CallId, CallLabel, CallRecord, FailureTally, Settled
 from ekiden_policies.budget import Amount, Outcome
 
 _BEGIN = """
@@ -129,3 +129,15 @@ def _record(row: tuple[Any, ...]) -> CallRecord:
         ended_at=None if outcome is None else moment(row[15]),
         detail=row[16],
     )
+
+
+def tally_failures(connection: sqlite3.Connection, budget: BudgetId) -> list[FailureTally]:
+    """Count the settled calls of a budget and of all below it that were not answered, the most frequent kind first.
+
+    A kind is an outcome with what its detail says up to the first colon.
+    """
+    query = f"""{DOWNWARDS}
+        SELECT outcome, MAX(detail), COUNT(*) FROM calls WHERE budget IN below AND outcome <> 'answered'
+        GROUP BY outcome, substr(detail, 1, instr(detail || ':', ':') - 1) ORDER BY COUNT(*) DESC, outcome, detail
+    """  # noqa: S608 - constants
+    return [FailureTally(*row) for row in connection.execute(query, (budget,))]

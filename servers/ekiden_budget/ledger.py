@@ -22,6 +22,7 @@ from ekiden_budget.records import (
     CallLabel,
     CallRecord,
     Clock,
+    FailureTally,
     Opened,
     Reserved,
     Settled,
@@ -246,6 +247,16 @@ class Ledger:
         with self._file.reading() as connection:
             find_chain(connection, budget)
             return journal.page(connection, budget, limit=limit, before=before)
+
+    def failures(self, budget: BudgetId) -> list[FailureTally]:
+        """Count the settled calls of a budget and of all below it that were not answered; the most frequent kind first.
+
+        Raises:
+            UnknownBudgetError: There is no such budget.
+        """
+        with self._file.reading() as connection:
+            find_chain(connection, budget)
+            return journal.tally_failures(connection, budget)
 
     def pause_budget(self, budget: BudgetId) -> None:
         """Stop the time of a budget and of all below it, as far as they count active time alone.

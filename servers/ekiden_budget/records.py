@@ -165,3 +165,18 @@ class CallRecord:
     begun_at: datetime
     ended_at: datetime | None
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailureTally:
+    """Calls that were not answered, of one kind.
+
+    Attributes:
+        outcome: How they ended.
+        detail: What the one who settled one of them had to say.
+        calls: How many.
+    """
+
+    outcome: Outcome
+    detail: str
+    calls: int

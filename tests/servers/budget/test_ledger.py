@@ -21,7 +21,8 @@ from ekiden_budget import (
     Settled,
     UnknownBudgetError,
 )
-from ekiden_policies.budget import NANO, NOTHING, Amount, Caps
+from ekiden_budget.records import FailureTally
+from ekiden_policies.budget import NANO, NOTHING, Amount, Caps, Outcome
 from ekiden_policies.burn_rate import Forecast, Left, Rate
 from hand_clock import HandClock
 
@@ -355,3 +356,23 @@ def test_what_is_settled_and_reserved_outlives_the_ledger_object(tmp_path: Path)
         status = ledger.status(opened.budget)
         assert (status.settled, status.reserved) == (Amount(10), Amount(20))
         assert ledger.settle(call, "answered", Amount(15)).billed == Amount(15)
+
+
+def test_calls_that_were_not_answered_are_counted_by_kind_those_of_children_included(ledger: Ledger):
+    run = ledger.open_budget("run", Caps()).budget
+    child = ledger.open_budget("child", Caps(), parent=run).budget
+    ends: list[tuple[Outcome, str]] = [
+        ("unsent", "HTTP 400: no such model"),
+        ("failed", "cut short"),
+        ("unsent", "HTTP 400: too long"),
+        ("unsent", "ConnectError"),
+        ("answered", ""),
+    ]
+    for outcome, detail in ends:
+        ledger.settle(ledger.reserve(child, Amount(1), LABEL).call, outcome, Amount(1), detail=detail)
+    ledger.reserve(child, Amount(1), LABEL)  # still in flight
+    assert ledger.failures(run) == [
+        FailureTally("unsent", "HTTP 400: too long", 2),
+        FailureTally("failed", "cut short", 1),
+        FailureTally("unsent", "ConnectError", 1),
+    ]
