@@ -61,7 +61,12 @@ class PriceSettings(BaseModel):
         default=None, description="Tokens of the request read from a cache; unset: as other tokens of the request."
     )
     cache_write_usd_per_million: _Price | None = Field(
-        default=None, description="Tokens of the request written to a cache; unset: as other tokens of the request."
+        default=None, description="Tokens of the request written to a cache; unset: twice the price of others."
+    )
+    long_cache_write_usd_per_million: _Price | None = Field(
+        default=None,
+        description="Those kept for an hour or more; unset: twice the price of other tokens of the request, or as "
+        "other writes where these cost no more than such a token.",
     )
 
 

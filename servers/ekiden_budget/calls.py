@@ -115,7 +115,11 @@ class CallDesk:
             sending = self._sending(visit, priced)
             stream = priced.call.stream
             async with self._till.open_call(caller, priced.asked, priced.label, with_status=stream) as call:
-                await self._forward(visit, priced, sending, call)
+                try:
+                    await self._forward(visit, priced, sending, call)
+                except RejectionError as rejection:
+                    rejection.headers |= _budget_headers(call)
+                    raise
 
     def _price(self, visit: Visit, body: bytes) -> _Priced:
         try:
@@ -173,14 +177,14 @@ class CallDesk:
         body = await read_whole(response)
         usage = usage_in(priced.call.dialect, body)
         outcome = "answered" if usage else "unreadable"
-        await self._till.settle(call, outcome, self.amount(priced.call.model, usage))
+        await self._till.settle(call, outcome, self.amount(priced.call, usage))
         await visit.send(response.status_code, headers_back(response.headers) + _told(call), body)
 
     async def _pass_error(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
         body = reply.error or b""
         usage = usage_in(priced.call.dialect, body)
         outcome = "answered" if usage else call.progress.outcome
-        await self._till.settle(call, outcome, self.amount(priced.call.model, usage), call.progress.detail)
+        await self._till.settle(call, outcome, self.amount(priced.call, usage), call.progress.detail)
         if not passes(visit.dialect, reply.status):
             raise upstream_failure(reply, priced.upstream.key, billed=_billed(call).tokens > 0)
         text = without_key(body.decode("utf-8", "replace"), priced.upstream.key).encode()
@@ -188,18 +192,20 @@ class CallDesk:
 
     async def _pass_stream(self, visit: Visit, priced: _Priced, response: httpx2.Response, call: OpenCall) -> None:
         assert call.status is not None, "streams are opened with a status"
-        headers = headers_back(response.headers) + raw_headers(budget_headers(call.status, call.reserved, None))
+        headers = headers_back(response.headers) + raw_headers(budget_headers(call.status, call.reserved.notices, None))
         visit.answered = True
 
         async def settle(outcome: Outcome, usage: Usage | None, detail: str) -> None:
-            await self._till.settle(call, outcome, self.amount(priced.call.model, usage), detail)
+            await self._till.settle(call, outcome, self.amount(priced.call, usage), detail)
 
         passage = StreamPassage(priced.call, visit.receive, visit.send_message, settle, call.progress)
         await passage.carry(response, headers)
 
-    def amount(self, model: str, usage: Usage | None) -> Amount | None:
+    def amount(self, call: ModelCall, usage: Usage | None) -> Amount | None:
         """Return what a usage costs."""
-        return Amount(usage.total_tokens, self._prices.cost(model, usage)) if usage else None
+        if usage is None:
+            return None
+        return Amount(usage.total_tokens, self._prices.cost(call.model, usage, call.fallback_models))
 
 
 def usage_in(dialect: Dialect, body: bytes) -> Usage | None:
@@ -216,6 +222,10 @@ def _billed(call: OpenCall) -> Amount:
     return call.settled[0].billed
 
 
-def _told(call: OpenCall) -> RawHeaders:
+def _budget_headers(call: OpenCall) -> dict[str, str]:
     assert call.settled is not None, "a call is settled before it is answered"
-    return raw_headers(budget_headers(call.settled[1], call.reserved, _billed(call)))
+    return budget_headers(call.settled[1], call.reserved.notices, _billed(call))
+
+
+def _told(call: OpenCall) -> RawHeaders:
+    return raw_headers(_budget_headers(call))

@@ -4,7 +4,7 @@ An answer is somebody else's JSON: what is not a plain count makes the usage unr
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import assert_never, cast
 
@@ -27,6 +27,8 @@ class Usage:
         cached_input_tokens: Those of the request that were read from a cache.
         cache_write_tokens: Those of the request that were written to a cache.
         reported_nanodollars: What the upstream says the call cost, where it does.
+        long_cache_write_tokens: Those written to a cache that are kept for longer than is usual, or perhaps are.
+        model: Which model alone used them, where that is told; empty where it is not.
     """
 
     input_tokens: int
@@ -34,6 +36,8 @@ class Usage:
     cached_input_tokens: int = 0
     cache_write_tokens: int = 0
     reported_nanodollars: int | None = None
+    long_cache_write_tokens: int = 0
+    model: str = ""
 
     @property
     def total_tokens(self) -> int:
@@ -47,7 +51,11 @@ def read_usage(dialect: Dialect, answer: Mapping[str, object]) -> Usage | None:
     A call without any token is a fault of the upstream's count, not a free call.
     """
     usage = _read(dialect, mapping_of(answer.get("usage")))
-    return usage if usage is not None and usage.total_tokens else None
+    if usage is None or not usage.total_tokens:
+        return None
+    model = answer.get("model")
+    # in Messages a model that declined may have used some of it before the one that is named
+    return replace(usage, model=model) if isinstance(model, str) and dialect != "messages" else usage
 
 
 def _read(dialect: Dialect, usage: Mapping[str, object]) -> Usage | None:
@@ -76,7 +84,9 @@ def _openai_usage(usage: Mapping[str, object], input_name: str, output_name: str
     output = (answered or 0) + max(0, (total or 0) - known)
     details = mapping_of(usage.get(details_name))
     cached = _part(details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"))
-    return _usage(asked or 0, output, cached, _part(details.get("cache_write_tokens")), _reported_cost(usage))
+    written = _part(details.get("cache_write_tokens"))
+    long = _part(mapping_of(details.get("cache_write_tokens_details")).get("ttl_12h_tokens"))
+    return _usage(asked or 0, output, (cached, written, long), _reported_cost(usage))
 
 
 def _anthropic_usage(usage: Mapping[str, object]) -> Usage | None:
@@ -89,25 +99,31 @@ def _anthropic_usage(usage: Mapping[str, object]) -> Usage | None:
     parts = [_anthropic_counts(cast("Mapping[str, object]", step)) for step in steps if isinstance(step, dict)]
     if len(parts) != len(steps) or None in parts:
         return None
-    sums = [sum(part[index] for part in parts if part) for index in range(4)]
-    fresh, output, read, written = (max(pair) for pair in zip(whole, sums, strict=True))
-    return _usage(fresh + read + written, output, read, written, _reported_cost(usage))
+    sums = [sum(part[index] for part in parts if part) for index in range(5)]
+    fresh, output, read, written, long = (max(pair) for pair in zip(whole, sums, strict=True))
+    return _usage(fresh + read + written, output, (read, written, long), _reported_cost(usage))
 
 
-def _anthropic_counts(usage: Mapping[str, object]) -> tuple[int, int, int, int] | None:
-    """Return fresh input, output, and input read from and written to the cache: three kinds that do not overlap."""
+def _anthropic_counts(usage: Mapping[str, object]) -> tuple[int, int, int, int, int] | None:
+    """Return fresh input, output, input read from and written to the cache, and what of the last is kept for an hour.
+
+    Input is of one kind alone; what is not told to be kept for five minutes may be kept for an hour.
+    """
     fresh = _optional_count(usage.get("input_tokens"))
     output = _optional_count(usage.get("output_tokens"))
     read = _optional_count(usage.get("cache_read_input_tokens"))
     written = _optional_count(usage.get("cache_creation_input_tokens"))
     if fresh is None or output is None or -1 in (fresh, output, read, written):
         return None
-    return fresh, output, read or 0, written or 0
+    short = _part(mapping_of(usage.get("cache_creation")).get("ephemeral_5m_input_tokens"))
+    return fresh, output, read or 0, written or 0, max(0, (written or 0) - short)
 
 
-def _usage(asked: int, answered: int, cached: int, written: int, nanodollars: int | None) -> Usage:
+def _usage(asked: int, answered: int, caches: tuple[int, int, int], nanodollars: int | None) -> Usage:
+    cached, written, long = caches
     cached = min(cached, asked)
-    return Usage(asked, answered, cached, min(written, asked - cached), nanodollars)
+    written = min(written, asked - cached)
+    return Usage(asked, answered, cached, written, nanodollars, min(long, written))
 
 
 def _optional_count(value: object) -> int | None:

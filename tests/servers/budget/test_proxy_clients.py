@@ -12,11 +12,12 @@ from openai.types.chat import ChatCompletionToolParam
 from ekiden_budget.serving import Proxy
 from ekiden_budget.upstreams import find_upstreams
 from ekiden_policies.budget import Caps
-from model_server import Answer, Heard, ToolCall
+from model_server import Answer, Heard, ModelServer, ToolCall
 from proxy_bed import CHAT, KEY, UPSTREAM, ProxyBed, budget_settings, proxy_bed
 
 QUESTION = "What is 8 + 9?"
 TOOL: ChatCompletionToolParam = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+PRICES = {"m": 1, "dear": 9}
 CALL = ToolCall("add", '{"a": 8, "b": 9}')
 
 
@@ -282,6 +283,26 @@ def test_a_call_that_was_asked_as_a_stream_and_answered_whole_is_metered(bed: Pr
     bed.server.script(Answer(body=whole(Heard("POST", "", {}, b"")), headers={"content-type": "application/json"}))
     bed.http().post("/v1/chat/completions", json={**CHAT, "stream": True})
     assert (bed.tokens, bed.outcomes) == (16, ["answered"])
+
+
+def test_openrouter_gets_what_it_adds_and_the_model_that_answers_there_is_paid(tmp_path: Path) -> None:
+    listed = {name: {"input_usd_per_million": dollars, "output_usd_per_million": 0} for name, dollars in PRICES.items()}
+    with ModelServer() as server:
+        mirror = {"base_url": server.url, "openrouter": True}
+        asked = {**CHAT, "models": ["m", "dear"], "provider": {"order": ["x"]}, "reasoning": {"effort": "low"}}
+        with proxy_bed(tmp_path, upstreams={"mirror": mirror}, prices=listed) as bed:
+            for stream in (False, True):
+                server.script(Answer("17", tokens=(11, 5)))
+                bed.http().post("/v1/chat/completions", json={**asked, "stream": stream})
+            [plain, _] = server.heard
+            assert {name: plain.json[name] for name in asked} == asked
+            assert [call.billed and call.billed.nanodollars for call in bed.calls] == [11_000, 11_000]
+
+
+def test_other_upstreams_get_the_effort_in_their_own_words_and_no_routing(bed: ProxyBed) -> None:
+    asked = {**CHAT, "provider": {"order": ["x"]}, "models": ["m", "n"], "reasoning": {"effort": "low"}}
+    bed.http().post("/v1/chat/completions", json=asked)
+    assert bed.server.heard[0].json == {**CHAT, "max_tokens": 4096, "reasoning_effort": "low"}
 
 
 def test_two_proxies_share_a_ledger(bed: ProxyBed) -> None:

@@ -51,7 +51,11 @@ odd = st.recursive(
          Usage(10, 5, 4)),
         # input that was read from or written to a cache is not in Anthropic's input_tokens
         ("messages", {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 100,
-                      "cache_creation_input_tokens": 20}, Usage(123, 5, 100, 20)),
+                      "cache_creation_input_tokens": 20}, Usage(123, 5, 100, 20, None, 20)),
+        ("messages", {"input_tokens": 3, "output_tokens": 5, "cache_creation_input_tokens": 20, "cache_creation": {
+            "ephemeral_5m_input_tokens": 12, "ephemeral_1h_input_tokens": 8}}, Usage(23, 5, 0, 20, None, 8)),
+        ("responses", {"input_tokens": 9, "output_tokens": 5, "input_tokens_details": {
+            "cache_write_tokens": 6, "cache_write_tokens_details": {"ttl_12h_tokens": 4}}}, Usage(9, 5, 0, 6, None, 4)),
         ("messages", {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": None}, Usage(3, 5)),
         # a compaction is a call that the counts at the top leave out
         ("messages", {"input_tokens": 3, "output_tokens": 5, "iterations": [
@@ -62,6 +66,17 @@ odd = st.recursive(
 def test_the_usage_of_an_answer_is_read(dialect: Dialect, usage: dict[str, Any], expected: Usage) -> None:
     assert read_usage(dialect, {"usage": usage}) == expected
     assert expected.total_tokens == expected.input_tokens + expected.output_tokens
+
+
+def test_the_model_that_answered_is_read_where_it_did_all_the_work() -> None:
+    answer = {"model": "n", "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}
+    told = {dialect: read_usage(dialect, answer) for dialect in get_args(Dialect)}
+    assert {dialect: usage.model for dialect, usage in told.items() if usage} == {
+        "chat": "n",
+        "responses": "n",
+        "embeddings": "n",
+        "messages": "",
+    }
 
 
 @pytest.mark.parametrize("dialect", get_args(Dialect))
