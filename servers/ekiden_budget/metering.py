@@ -1,6 +1,6 @@
 """The ledger as the proxy uses it: reserved before a call is sent, settled exactly once however the call ends."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -12,7 +12,7 @@ from ekiden_budget.forwarding import Progress
 from ekiden_budget.ledger_thread import LedgerThread
 from ekiden_budget.records import BudgetId, BudgetStatus, CallLabel, Reserved, Settled
 from ekiden_budget.rejections import RejectionError
-from ekiden_policies.budget import Amount, Outcome, dollars
+from ekiden_policies.budget import NOTHING, Amount, Outcome, SoftNotice, dollars
 
 if TYPE_CHECKING:
     from ekiden_budget.ledger import Ledger
@@ -110,13 +110,14 @@ class Till:
 
         def work() -> OpenCall:
             budget = self._authenticate(caller.token)
-            reserved = self._ledger.reserve(budget, asked, label)
+            try:
+                reserved = self._ledger.reserve(budget, asked, label)
+            except RefusedError as error:
+                told = budget_headers(self._ledger.status(budget), (), NOTHING)
+                raise RejectionError.out_of_budget(error, label.dialect, told) from error
             return OpenCall(budget, reserved, self._ledger.status(budget) if with_status else None)
 
-        try:
-            call = await self._run(work)
-        except RefusedError as error:
-            raise RejectionError.out_of_budget(error, label.dialect) from error
+        call = await self._run(work)
         try:
             yield call
         finally:
@@ -146,12 +147,12 @@ def _insist(work: Callable[[], _Answer]) -> _Answer:
     return work()
 
 
-def budget_headers(status: BudgetStatus, reserved: Reserved, billed: Amount | None) -> dict[str, str]:
+def budget_headers(status: BudgetStatus, notices: Sequence[SoftNotice], billed: Amount | None) -> dict[str, str]:
     """Return what a caller is told about its budget with an answer.
 
     Args:
         status: Where the budget stands.
-        reserved: What the ledger said when the call was let through.
+        notices: The soft limits that the call may have passed.
         billed: What the call cost; None if that is not known yet.
     """
     used = status.settled + status.reserved
@@ -168,8 +169,8 @@ def budget_headers(status: BudgetStatus, reserved: Reserved, billed: Amount | No
         headers["x-ekiden-budget-tokens-left"] = str(status.left.tokens)
     if status.left.nanodollars is not None:
         headers["x-ekiden-budget-usd-left"] = _usd(status.left.nanodollars)
-    if reserved.notices:
-        headers["x-ekiden-budget-notice"] = " ".join(notice.message for notice in reserved.notices)
+    if notices:
+        headers["x-ekiden-budget-notice"] = " ".join(notice.message for notice in notices)
     return headers
 
 

@@ -48,11 +48,17 @@ class RejectionError(BudgetError):
         self.headers = dict(headers or {})
 
     @classmethod
-    def out_of_budget(cls, error: RefusedError, dialect: str) -> "RejectionError":
-        """Return the refusal of a call that its budgets have no room for; asking again will not help."""
+    def out_of_budget(cls, error: RefusedError, dialect: str, told: Mapping[str, str]) -> "RejectionError":
+        """Return the refusal of a call that its budgets have no room for; asking again will not help.
+
+        Args:
+            error: Which budget refused, and why.
+            dialect: The format of the call.
+            told: The headers that say where the caller's budget stands.
+        """
         text = f"{_EXHAUSTED[error.refusal.limit]}: {error.refusal.message}"
         status, kind = _OUT_OF_BUDGET.get(dialect, _PAYMENT_REQUIRED)
-        return cls(status, text, code=OUT_OF_BUDGET_CODE, kind=kind, headers=NO_RETRY)
+        return cls(status, text, code=OUT_OF_BUDGET_CODE, kind=kind, headers={**NO_RETRY, **told})
 
     @classmethod
     def crowded(cls, message: str) -> "RejectionError":

@@ -190,6 +190,16 @@ def test_a_refusal_says_the_numbers_and_costs_nothing(tmp_path: Path) -> None:
         reply = bed.http().post("/v1/chat/completions", json=CHAT)
         assert reply.status_code == 402
         assert "100 tokens" in error_of(reply.json())
+        told = {name: value for name, value in reply.headers.items() if name.startswith("x-")}
+        assert told == {
+            "x-should-retry": "false",
+            "x-marathon-tokens-used-call": "0",
+            "x-marathon-tokens-used-total": "0",
+            "x-marathon-tokens-remaining": "100",
+            "x-ekiden-budget-tokens-left": "100",
+            "x-ekiden-budget-usd-used-call": "0",
+            "x-ekiden-budget-usd-used-total": "0",
+        }
         assert (bed.tokens, bed.status.reserved.tokens, bed.calls, bed.status.calls.refused) == (0, 0, [], 1)
 
 

@@ -63,9 +63,12 @@ def test_a_call_that_was_turned_away_is_sent_again_within_one_reservation(
 
 
 def test_a_call_that_a_gateway_lost_is_not_sent_again_and_costs_its_reservation(tmp_path: Path) -> None:
-    with proxy_bed(tmp_path, refusal(502), Answer("17", tokens=(9, 3))) as bed:
-        assert post(bed).status_code == 502
+    with proxy_bed(tmp_path, refusal(502), Answer("17", tokens=(9, 3)), caps=Caps(tokens=10_000)) as bed:
+        reply = post(bed)
+        assert reply.status_code == 502
         [call] = bed.calls
+        assert reply.headers["x-marathon-tokens-used-call"] == str(call.reserved.tokens)
+        assert reply.headers["x-marathon-tokens-remaining"] == str(10_000 - call.reserved.tokens)
         assert (call.outcome, bed.tokens, len(bed.server.heard)) == ("failed", call.reserved.tokens, 1)
 
 
