@@ -114,7 +114,7 @@ class Till:
                 reserved = self._ledger.reserve(budget, asked, label)
             except RefusedError as error:
                 told = budget_headers(self._ledger.status(budget), (), NOTHING)
-                raise RejectionError.out_of_budget(error, label.dialect, told) from error
+                raise RejectionError.out_of_budget(error, label, told) from error
             return OpenCall(budget, reserved, self._ledger.status(budget) if with_status else None)
 
         call = await self._run(work)

@@ -1,9 +1,11 @@
 """What the proxy says no with: a status, a text, and a body in the shape that the caller's client library reads."""
 
+import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from ekiden_budget.errors import BudgetError, RefusedError
+from ekiden_budget.records import CallLabel
 from ekiden_policies.budget import Limit
 
 OUT_OF_BUDGET_CODE = "insufficient_quota"
@@ -16,6 +18,15 @@ _EXHAUSTED: Mapping[Limit, str] = {
     "closed": "budget closed",
     "price": "price unknown",
 }
+
+_HOW_TO_PRICE = """ \
+Whoever runs the budget adds the price of each model that may answer to ekiden.toml, where the proxy is started, or to \
+the user's own settings, and starts the proxy again; as here, with the vendor's figures:
+
+[budget.prices.{model}]
+input_usd_per_million = 1.25
+output_usd_per_million = 10.00
+"""
 
 
 class _Verdict(NamedTuple):
@@ -48,16 +59,18 @@ class RejectionError(BudgetError):
         self.headers = dict(headers or {})
 
     @classmethod
-    def out_of_budget(cls, error: RefusedError, dialect: str, told: Mapping[str, str]) -> "RejectionError":
+    def out_of_budget(cls, error: RefusedError, label: CallLabel, told: Mapping[str, str]) -> "RejectionError":
         """Return the refusal of a call that its budgets have no room for; asking again will not help.
 
         Args:
             error: Which budget refused, and why.
-            dialect: The format of the call.
+            label: Which call.
             told: The headers that say where the caller's budget stands.
         """
         text = f"{_EXHAUSTED[error.refusal.limit]}: {error.refusal.message}"
-        status, kind = _OUT_OF_BUDGET.get(dialect, _PAYMENT_REQUIRED)
+        if error.refusal.limit == "price":
+            text += _HOW_TO_PRICE.format(model=json.dumps(label.model))
+        status, kind = _OUT_OF_BUDGET.get(label.dialect, _PAYMENT_REQUIRED)
         return cls(status, text, code=OUT_OF_BUDGET_CODE, kind=kind, headers={**NO_RETRY, **told})
 
     @classmethod

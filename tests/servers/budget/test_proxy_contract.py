@@ -1,12 +1,16 @@
 """What the proxy says no with: the statuses and texts of the marathon track, and those that agents act on."""
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import openai
 import pytest
 
+from ekiden_budget.prices import PriceList
+from ekiden_budget.wire import Usage
+from ekiden_config import PriceSettings
 from ekiden_policies.budget import Caps
 from proxy_bed import CHAT, ProxyBed, proxy_bed
 
@@ -224,6 +228,18 @@ def test_a_closed_budget_and_one_out_of_time_or_money_refuse_with_402(tmp_path: 
             assert reply.status_code == 402
             assert text in error_of(reply.json())
         assert bed.server.heard == []
+
+
+def test_a_model_without_a_price_is_refused_under_a_cap_in_dollars_with_the_lines_to_add(tmp_path: Path) -> None:
+    with proxy_bed(tmp_path, caps=Caps(nanodollars=10**9)) as bed:
+        reply = bed.http().post("/v1/chat/completions", json={**CHAT, "model": 'open"ai/x'})
+        text = error_of(reply.json())
+        assert (reply.status_code, text.startswith("price unknown"), "ekiden.toml" in text) == (402, True, True)
+        prices = tomllib.loads(text[text.index("[budget.prices.") :])["budget"]["prices"]
+        assert PriceList({name: PriceSettings(**fields) for name, fields in prices.items()}).cost(
+            'open"ai/x', Usage(1, 1)
+        )
+        assert bed.server.connections == 0
 
 
 def test_client_libraries_do_not_ask_again_when_the_budget_is_spent(tmp_path: Path) -> None:
