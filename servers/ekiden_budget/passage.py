@@ -48,12 +48,19 @@ LONGEST_REASON = 500
 
 
 def headers_upstream(asked: Headers, dialect: Dialect, *, stream: bool) -> dict[str, str]:
-    """Return what a call says besides its body and its key."""
+    """Return what a call says besides its body and its key.
+
+    Raises:
+        RejectionError: A header holds what cannot stand in one.
+    """
     headers = {
         "content-type": "application/json",
         "accept": "text/event-stream" if stream else "application/json",
     }
     if dialect == "messages":
+        for name in ("anthropic-version", "anthropic-beta"):
+            if not all(value.isascii() and value.isprintable() for value in asked.getlist(name)):
+                raise RejectionError(400, f"the header {name!r} must be printable ASCII", code="invalid_request_error")
         headers["anthropic-version"] = asked.get("anthropic-version", "2023-06-01")
         betas = [beta.strip() for value in asked.getlist("anthropic-beta") for beta in value.split(",")]
         if passed := [beta for beta in betas if beta and not beta.startswith(_DEAR_BETAS)]:

@@ -24,7 +24,7 @@ from ekiden_budget.wire.fields import (
     refusal,
     shown,
 )
-from ekiden_budget.wire.parts import PartTable
+from ekiden_budget.wire.parts import PartTable, count_image
 from ekiden_budget.wire.weight import Load, size_of, weigh
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
@@ -98,6 +98,9 @@ def _read_messages(value: object, rules: CallRules, load: Load) -> list[object]:
         message = as_object(item, at)
         if message.get("audio") is not None and not rules.allow_field("messages", "audio"):
             raise refusal("messages", "audio", at=at)
+        # as OpenRouter answers with pictures, and as some servers take them; their bytes count as text as well
+        for place in range(len(as_list(message.get("images"), f"{at}.images"))):
+            count_image(f"{at}.images[{place}]", rules, load)
         content = message.get("content")
         if isinstance(content, list):
             for place, part in enumerate(cast("list[object]", content)):

@@ -130,6 +130,10 @@ def _read_content(value: object, at: str, rules: CallRules, load: Load) -> None:
                 _read_content(block.get("content"), f"{place}.content", rules, load)
             case "document":
                 _read_document(block, place, rules, load)
+            case "web_fetch_tool_result":
+                page = mapping_of(block.get("content")).get("content")
+                if page is not None:
+                    _read_document(as_object(page, f"{place}.content.content"), f"{place}.content.content", rules, load)
             case _:
                 pass
 

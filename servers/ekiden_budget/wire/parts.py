@@ -40,17 +40,26 @@ class PartTable:
             if not isinstance(part.get(name), str):
                 raise BadRequestError(f"{at}.{name} must be a string; it is {shown(part.get(name))}.", at)
         elif kind == self.image:
-            if not rules.allow_images:
-                raise BadRequestError(
-                    f"{at} is an image; only text is passed on. Whoever runs the budget can allow images with the "
-                    "setting 'budget.allow_images'.",
-                    at,
-                )
-            load.images += 1
+            count_image(at, rules, load)
             load.image_bytes += _picture_bytes(part)
         elif kind not in self.passed and not rules.allow_field(self.field, kind):
             raise refusal(self.field, kind, at=at)
         return part
+
+
+def count_image(at: str, rules: CallRules, load: Load) -> None:
+    """Count an image, if images may be sent.
+
+    Raises:
+        BadRequestError: They may not.
+    """
+    if not rules.allow_images:
+        raise BadRequestError(
+            f"{at} is an image; only text is passed on. Whoever runs the budget can allow images with the setting "
+            "'budget.allow_images'.",
+            at,
+        )
+    load.images += 1
 
 
 def _picture_bytes(part: Tree) -> int:

@@ -144,6 +144,17 @@ def test_what_is_no_http_is_said_so(tmp_path: Path, lines: list[str], text: byte
         assert text in answer
 
 
+@pytest.mark.parametrize("name", ["anthropic-version", "anthropic-beta"])
+def test_a_header_that_no_upstream_could_read_is_named(tmp_path: Path, name: str) -> None:
+    body = json.dumps({**CHAT, "max_tokens": 9}).encode()
+    with proxy_bed(tmp_path) as bed, unharmed(bed):
+        connection = bed.connect()
+        head = bed.head(f"{name}: 2023", f"content-length: {len(body)}", "connection: close", path="/v1/messages")
+        connection.sendall(head.replace(b": 2023", b": 2023\xe2\x97\x87") + body)
+        answer = read_all(connection)
+        assert (status_of(answer), name.encode() in answer) == (400, True)
+
+
 def test_a_header_without_measure_is_not_read_to_its_end(tmp_path: Path) -> None:
     with proxy_bed(tmp_path) as bed, unharmed(bed):
         connection = bed.connect()

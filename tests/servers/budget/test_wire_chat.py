@@ -150,6 +150,14 @@ def test_images_count_by_their_number_when_they_are_allowed() -> None:
     assert "budget.allow_images" in str(refused(messages=messages))
 
 
+@pytest.mark.parametrize("image", ["AAAA", {"type": "image_url", "image_url": {"url": "https://example.com/x.png"}}])
+def test_images_beside_the_content_count_as_images(image: object) -> None:
+    messages = [{"role": "user", "content": "x", "images": [image, image]}]
+    assert refused(messages=messages).param == "messages[0].images[0]"
+    assert read(CallRules(allow_images=True, tokens_per_image=5000), messages=messages).input_bound >= 10_000
+    assert refused(messages=[{"role": "user", "content": "x", "images": "AAAA"}]).param == "messages[0].images"
+
+
 def test_text_that_calls_itself_an_image_is_counted_as_text() -> None:
     image = {"type": "image_url", "image_url": {"url": "x" * 100_000}}
     messages = [{"role": "user", "content": [image]}]

@@ -120,6 +120,23 @@ def test_a_pin_of_how_hard_to_think_holds_against_the_other_field_that_says_so()
     assert (body["thinking"], body["output_config"]) == (off, low)
 
 
+def test_a_page_that_was_fetched_is_looked_at_as_any_document() -> None:
+    def asked(source: dict[str, Any]) -> list[dict[str, Any]]:
+        page = {"type": "web_fetch_result", "url": "u", "content": {"type": "document", "source": source}}
+        block = {"type": "web_fetch_tool_result", "tool_use_id": "t", "content": page}
+        return [{"role": "assistant", "content": [block]}]
+
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    place = "messages[0].content[0].content.content.source"
+    assert refused(messages=asked({"type": "base64", "data": "JVBE"})).param.startswith(place)
+    assert refused(messages=asked({"type": "content", "content": [image]})).param == f"{place}.content[0]"
+    text = asked({"type": "text", "data": "x" * 500})
+    assert read(messages=text).body["messages"] == text
+    error = {"type": "web_fetch_tool_result_error", "error_code": "unavailable"}
+    failed = [{"type": "web_fetch_tool_result", "tool_use_id": "t", "content": error}]
+    assert read(messages=[{"role": "assistant", "content": failed}]).input_bound > 0
+
+
 def test_a_compaction_on_the_way_is_refused_since_it_is_a_call_of_its_own() -> None:
     edits = {"edits": [{"type": "clear_tool_uses_20250919"}, {"type": "compact_20260112"}]}
     assert refused(context_management=edits).param == "context_management.edits[1]"
