@@ -61,7 +61,8 @@ class _Office:
                 except LedgerError as error:
                     file = ledger_file(self._settings)
                     # a model is not told where things are on this machine
-                    raise LedgerError(str(error).replace(str(file), file.name)) from error
+                    text = str(error).replace(str(file), file.name)
+                    raise LedgerError(f"{text} That is for whoever runs this server; go on without it.") from error
             return self._holder
 
     def close(self) -> None:

@@ -194,6 +194,7 @@ async def test_where_a_ledger_is_that_cannot_be_used_is_not_told(ledger: Ledger)
     async with Client(build_server([SERVER], spoilt)) as client:
         told = await refusal(client, "budget_status")
     assert "'broken.sqlite3'" in told
+    assert told.endswith("That is for whoever runs this server; go on without it.")
     assert str(broken.parent) not in told
 
 
