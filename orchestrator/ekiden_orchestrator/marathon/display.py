@@ -17,6 +17,7 @@ from ekiden_judge import STATUSES
 from ekiden_orchestrator.marathon.attempt import Glance
 from ekiden_orchestrator.marathon.events import AttemptEnded, RunStarted
 from ekiden_orchestrator.marathon.folder import RunFolder
+from ekiden_orchestrator.marathon.spending import calls_in_words
 from ekiden_orchestrator.marathon.summary import Summary
 
 Phase = Literal["solving", "settling", "judging"]
@@ -177,8 +178,7 @@ class Display:
             cap = "" if summary.budget_usd is None else f" / ${summary.budget_usd:f}"
             self.line(f"  Spent:         ${summary.usd_spent:f}{cap}")
         if summary.model_calls:
-            calls = ", ".join(f"{outcome} {count}" for outcome, count in summary.model_calls.items())
-            self.line(f"  Model calls:   {calls}")
+            self.line(f"  Model calls:   {calls_in_words(summary.model_calls, summary.model_call_failures)}")
 
     def _axioms(self, summary: Summary) -> None:
         """Say what accepted answers rest on, where the judge can tell."""

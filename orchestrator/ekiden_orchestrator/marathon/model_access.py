@@ -117,7 +117,7 @@ class ModelAccess:
         """
         self._proxy.close(drain_s=drain_s)
         self._look()
-        return spending_of(_run_status(self._ledger))
+        return _run_spending(self._ledger)
 
     def _look(self) -> None:
         settled = _run_status(self._ledger).settled.tokens
@@ -180,7 +180,7 @@ def settle_abandoned(folder: RunFolder) -> Spending | None:
     try:
         with Ledger(folder.ledger) as ledger:
             ledger.recover()
-            return spending_of(_run_status(ledger))
+            return _run_spending(ledger)
     except UnknownBudgetError:  # killed between making the file and opening the budget
         return None
     except BudgetError as error:
@@ -202,6 +202,12 @@ def _run_status(ledger: "Ledger") -> "BudgetStatus":
     from ekiden_budget.records import BudgetId
 
     return ledger.status(BudgetId(_RUN))
+
+
+def _run_spending(ledger: "Ledger") -> Spending:
+    from ekiden_budget.records import BudgetId
+
+    return spending_of(ledger, BudgetId(_RUN))
 
 
 def _environment(url: str, token: str) -> dict[str, str]:

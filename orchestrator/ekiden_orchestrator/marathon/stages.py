@@ -27,7 +27,7 @@ from ekiden_orchestrator.marathon.plan import Plan
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.scoring import Bench, judge_answers, recorded
 from ekiden_orchestrator.marathon.served_model import require_model_of
-from ekiden_orchestrator.marathon.spending import Spending
+from ekiden_orchestrator.marathon.spending import Spending, calls_in_words
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
@@ -194,7 +194,7 @@ class Run:
             self._note(f"Calls in flight: {calls}. They have {self._settings.drain_s:g} s to end and be settled.")
         with self._display.phase("settling"):
             spending = models.end(self._settings.drain_s)
-        ways = ", ".join(f"{count} {outcome}" for outcome, count in spending.calls.items()) or "none"
+        ways = calls_in_words(spending.calls, spending.failures)
         self._log.write("marathon", f"{spending.tokens} tokens settled, ${spending.usd:f}; calls: {ways}")
         return spending
 

@@ -118,6 +118,9 @@ class Summary(_Part):
         description="Dollars settled, of calls with a price; null where no model was there."
     )
     model_calls: dict[str, int] = Field(description="Calls to models by how they ended; `refused` ones reached none.")
+    model_call_failures: dict[str, int] = Field(
+        description="Why calls were not answered, the most frequent reason first."
+    )
     models: tuple[str, ...] = Field(description="The upstreams that calls could go to.")
     model: str | None = Field(description="The model that the solver was told to use; null: its own choice.")
     stderr_tail: str
@@ -176,6 +179,7 @@ def summarise(
         budget_usd=None if started is None else started.budget_usd,
         usd_spent=None if spending is None else spending.usd,
         model_calls={} if spending is None else spending.calls,
+        model_call_failures={} if spending is None else spending.failures,
         models=() if started is None else started.models,
         model=None if started is None else started.model or None,
         stderr_tail="" if ended is None else ended.stderr_tail,

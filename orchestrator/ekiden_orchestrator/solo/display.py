@@ -1,5 +1,6 @@
 """What a Solo run shows: a line a problem, and a table at the end."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ekiden_judge import Problem
+from ekiden_orchestrator.marathon.spending import calls_in_words
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.solo.results import Results, SoloRecord
 
@@ -110,6 +112,12 @@ class Display:
         self._line("=== Result ===")
         self._line(f"  Solved:   {solved} / {len(problems)}")
         self._line(f"  Spent:    {seconds:.1f} s, {tokens:,} tokens")
+        calls, failures = Counter[str](), Counter[str]()
+        for record in records.values():
+            calls.update(record.llm_endings)
+            failures.update(record.llm_failures)
+        if calls:
+            self._line(f"  Model calls: {calls_in_words(calls, failures)}")
         self._line(f"  Results:  {output}")
 
     def _line(self, text: str = "") -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import anyio
 
 from ekiden_orchestrator.marathon.model_access import caps_of
+from ekiden_orchestrator.marathon.spending import Spending, spending_of
 from ekiden_orchestrator.solo.config import ModelSection, is_openrouter
 from ekiden_policies.budget import Caps
 
@@ -39,14 +40,14 @@ class ProblemModels:
         address: The proxy's address.
         token: The token of the problem's budget.
         routes: Whether the upstream takes a provider and an effort.
-        spent: Tokens that its calls have settled, once it is closed.
+        spending: What its calls have cost and how they ended, once it is closed.
     """
 
     llm: ModelSection
     address: str = ""
     token: str = field(default="", repr=False)
     routes: bool = False
-    spent: int = 0
+    spending: Spending | None = None
 
     def ask(self, prompt: str, *, time_limit_s: float) -> Reply:
         """Ask once; an error is a reply as well."""
@@ -110,7 +111,8 @@ class RunModels:
         try:
             yield models
         finally:
-            models.spent = self._ledger.close_budget(opened.budget).settled.tokens
+            self._ledger.close_budget(opened.budget)
+            models.spending = spending_of(self._ledger, opened.budget)
 
 
 @contextmanager

@@ -42,6 +42,12 @@ class SoloRecord(BaseModel):
     llm_calls: int
     judge_calls: int
     tokens: int = Field(description="Tokens of its calls, as the budget settled them.")
+    llm_endings: dict[str, int] = Field(
+        default_factory=dict[str, int], description="Its calls of models by how they ended."
+    )
+    llm_failures: dict[str, int] = Field(
+        default_factory=dict[str, int], description="Why they were not answered, the most frequent reason first."
+    )
     seconds: float
     ending: Ending
     exit_code: int | None = Field(description="The solver's exit status, negative for the signal that ended it.")

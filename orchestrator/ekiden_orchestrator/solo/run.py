@@ -159,7 +159,9 @@ class _Solo:
             ending = session.serve(self._first_line(problem))
             process.end(kill=ending in ("out of time", "line too long"))
             record = session.record(ending, self._judge.name)
-        record = record.model_copy(update={"tokens": models.spent})
+        if (spending := models.spending) is not None:
+            told = {"tokens": spending.tokens, "llm_endings": spending.calls, "llm_failures": spending.failures}
+            record = record.model_copy(update=told)
         self._display.done(problem, record)
         return record
 

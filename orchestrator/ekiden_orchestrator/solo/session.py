@@ -83,7 +83,7 @@ class Session:
             code=code,
             llm_calls=self._llm_calls,
             judge_calls=len(self._attempts),
-            tokens=self._models.spent,
+            tokens=0,
             seconds=round(time.monotonic() - self._process.began, 3),
             ending=ending,
             exit_code=self._process.exit_code,

@@ -21,6 +21,7 @@ from ekiden_orchestrator.marathon.events import AttemptEnded, read_events
 from ekiden_orchestrator.marathon.folder import RunFolder
 from ekiden_orchestrator.marathon.model_access import settle_abandoned
 from ekiden_orchestrator.marathon.run import resume_run, score_run
+from ekiden_orchestrator.marathon.spending import calls_in_words
 from marathon_bed import SOLVERS, Bed
 from model_server import Answer, ModelServer, refusal
 from orchestrator.marathon.solver_sources import HELPER, SDK
@@ -83,6 +84,29 @@ def test_a_call_that_fails_upstream_is_sent_once_and_billed_once(bed: Bed, model
     assert str(error).startswith("LLM API error: Error code: 502 - {'error': {'message': 'upstream error: ")
     assert (len(models.heard), summary.model_calls) == (1, {"failed": 1})
     assert 500 < summary.tokens_used < TOKENS
+
+
+def test_the_end_of_a_run_says_why_calls_were_not_answered(bed: Bed, models: ModelServer) -> None:
+    models.script(
+        refusal(404, "no such model"), refusal(500), Answer("17", tokens=(2, 3)), refusal(404, "no such model")
+    )
+    source = "[call_llm('Prove it', config={'max_output_tokens': n}) for n in (100, 100, 100, 100, 9000)]"
+    source += "\nask('Prove it', max_tokens=9000)"
+    summary = bed.run(bed.solver(HELPER + SDK + source), tokens=8000)
+    assert summary.model_calls == {"answered": 1, "failed": 1, "refused": 1, "turned_away": 2}
+    turned_away, *others = summary.model_call_failures.items()
+    assert turned_away[0].startswith("turned away by the upstream (HTTP 404")
+    assert turned_away[1] == 2
+    assert others == [("failed after they were sent (HTTP 500)", 1), ("refused by the budget", 1)]
+    assert f"Model calls:   1 answered, 2 {turned_away[0]}, 1 failed after they were sent" in bed.printed
+    assert "unsent" not in bed.printed + (bed.run_folder / "run.log").read_text("utf-8")
+
+
+def test_of_many_reasons_the_three_most_frequent_are_told() -> None:
+    failures = {"late": 1, "refused by the budget": 2000, "cut short": 3, "lost": 2, "odd": 1}
+    told = "0 answered, 2,000 refused by the budget, 3 cut short, 2 lost, 2 not answered for other reasons"
+    assert calls_in_words({"refused": 2007}, failures) == told.removeprefix("0 answered, ")
+    assert calls_in_words({"answered": 2}, {}) == "2 answered"
 
 
 def test_anthropics_library_finds_the_proxy_too(bed: Bed, models: ModelServer) -> None:

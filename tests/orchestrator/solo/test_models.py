@@ -65,6 +65,18 @@ def test_zero_tokens_reach_no_model(bed: SoloBed, model: ModelServer) -> None:
     assert model.connections == 0
 
 
+def test_records_and_the_end_of_a_run_say_why_calls_were_not_answered(bed: SoloBed, model: ModelServer) -> None:
+    bed.connect(model.url)
+    model.script(refusal(404), Answer("a", tokens=(70, 30)))
+    bed.problems.append({**bed.problems[0], "id": "second"})
+    bed.run(bed.solver(f"{ASK}\n{ASK}"), tokens=140_000)
+    first, second = bed.results.results.values()
+    assert first.llm_endings == {"answered": 1, "turned_away": 1}
+    assert [reason.split(" (")[0] for reason in first.llm_failures] == ["turned away by the upstream"]
+    assert second.llm_failures == {}
+    assert "Model calls: 3 answered, 1 turned away by the upstream (HTTP 404" in bed.output.getvalue()
+
+
 def test_all_problems_share_the_budget(bed: SoloBed, model: ModelServer) -> None:
     bed.connect(model.url)
     bed.configure(llm={"max_output_tokens": 1000})
