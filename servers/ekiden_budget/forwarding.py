@@ -21,6 +21,8 @@ RETRIED = frozenset({429, 503, 529})
 """Statuses after which a call is sent again. A gateway's 502 is none: the model behind it may have answered."""
 REFUSED = frozenset({400, 401, 402, 403, 404, 405, 413, 415, 422, 429, 503, 529})
 """Statuses of an upstream that turned a call away before a model saw it."""
+_AFTER_WORK = frozenset({"content_filter", "json_validate_failed", "output_parse_failed", "tool_use_failed"})
+"""Codes of errors, some with status 400, that come when a model has read or answered: that is billed."""
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 10.0
 LARGEST_ANSWER = 64 * 1024 * 1024
@@ -146,7 +148,7 @@ class Forwarder:
                 raise NoAnswerError.of(error) from error
             if reply.error is None:
                 return reply
-            billed = tells_usage(reply.error)
+            billed = tells_work(reply.error)
             progress.detail = f"HTTP {reply.status}"
             if reply.status in REFUSED and not billed:
                 progress.outcome = "unsent"
@@ -210,13 +212,19 @@ async def read_whole(response: httpx2.Response) -> bytes:
     return b"".join(pieces)
 
 
-def tells_usage(body: bytes) -> bool:
-    """Tell whether the body of an error holds a bill."""
+def tells_work(body: bytes) -> bool:
+    """Tell whether the body of an error holds a bill, or says that a model was at work before it failed."""
     try:
         value: object = json.loads(body)
     except (ValueError, RecursionError):
         return False
-    return isinstance(value, dict) and bool(cast("dict[str, object]", value).get("usage"))
+    told = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    given = told.get("error")
+    error = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    code = error.get("code")
+    return bool(told.get("usage") or error.get("usage") or "failed_generation" in error) or (
+        isinstance(code, str) and code in _AFTER_WORK
+    )
 
 
 def _usual_pause(attempt: int) -> float:

@@ -99,6 +99,21 @@ def test_an_error_with_a_bill_is_neither_sent_again_nor_free(tmp_path: Path) -> 
         assert (bed.outcomes, bed.tokens) == (["answered"], 6)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "tool_use_failed"},
+        {"code": ["odd"], "failed_generation": "<function"},
+        {"code": "content_filter"},
+        {"usage": {"prompt_tokens": 4}},
+    ],
+)
+def test_a_refusal_that_came_after_the_model_worked_is_not_free(tmp_path: Path, error: dict[str, object]) -> None:
+    with proxy_bed(tmp_path, refusal(400, body={"error": {"message": "no", **error}})) as bed:
+        assert post(bed).status_code == 502
+        assert (bed.outcomes, bed.tokens, len(bed.server.heard)) == (["failed"], bed.calls[0].reserved.tokens, 1)
+
+
 @pytest.mark.parametrize(("status", "outcome"), [(400, "unsent"), (404, "unsent"), (422, "unsent"), (500, "failed")])
 def test_an_error_goes_to_agents_as_it_is_and_to_the_track_as_502(tmp_path: Path, status: int, outcome: str) -> None:
     with proxy_bed(tmp_path, *[refusal(status, "no such thing")] * 4) as bed:
