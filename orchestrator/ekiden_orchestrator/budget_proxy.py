@@ -15,6 +15,7 @@ from ekiden_orchestrator.commands.budget_clients import TOKEN_VARIABLE, Access
 from ekiden_orchestrator.commands.budget_words import caps as caps_in_words
 from ekiden_orchestrator.commands.budget_words import line
 from ekiden_orchestrator.errors import CommandError
+from ekiden_orchestrator.pricing import price_warning
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -55,10 +56,8 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
             typer.echo(json.dumps(_facts(access, budget)))
         else:
             _announce(access, holder, budget, upstreams, abandoned)
-            if not settings.prices and holder.ledger.status(budget).caps.nanodollars is not None:
-                typer.echo(
-                    "No model has a price under [budget.prices], so the cap in dollars refuses every call.", err=True
-                )
+            if warning := price_warning(settings, ledger.status(budget).caps):
+                typer.echo(warning, err=True)
         end.wait()
         if not as_json:
             typer.echo("Ending; calls in flight may settle. Again to end at once.")

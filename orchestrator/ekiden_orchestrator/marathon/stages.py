@@ -31,6 +31,7 @@ from ekiden_orchestrator.marathon.spending import Spending, calls_in_words
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
+from ekiden_orchestrator.pricing import price_warning
 
 _SYNC_INTERVAL_S = 0.5
 _SHORTEST_RESUMED_ATTEMPT_S = 1.0
@@ -185,6 +186,8 @@ class Run:
         elif self._models.has_keys and self._settings.allow_readable_keys and not self._submission.built_in:
             self._note("The solver may be able to read the keys of the models (marathon.allow_readable_keys).")
         caps = caps_of(started.budget_tokens, started.budget_usd)
+        if self._models.upstreams and (warning := price_warning(self._models.settings, caps)):
+            self._note(warning)
         name = f"{started.solver} on {started.manifest}"
         return open_models(self._folder, self._models, self._settings, name=name, caps=caps)
 

@@ -195,7 +195,7 @@ def summarise(
             *(note for attempt in attempts for note in attempt.notes),
             *sealed.notes,
             *_unread(read),
-            *_unusual(spending),
+            *_unusual(spending, capped=started is not None and started.budget_usd is not None),
         ),
         ignored_lines=None if read is None else _lines(read),
         attempts=attempts,
@@ -251,12 +251,12 @@ def _unread(read: ReadAnswers | None) -> list[str]:
     return [f"The answers file has too many lines: the first {read.lines:,} count, the other {read.unread:,} do not."]
 
 
-def _unusual(spending: Spending | None) -> list[str]:
-    """Say what of the spending is not in its figures."""
+def _unusual(spending: Spending | None, *, capped: bool) -> list[str]:
+    """Say what of the spending is not in its figures; of dollars only where they are shown or capped."""
     notes: list[str] = []
     if spending is not None and spending.excess_tokens:
         notes.append(f"Upstreams reported {spending.excess_tokens:,} tokens above what the budget had room for.")
-    if spending is not None and spending.unpriced_calls:
+    if spending is not None and spending.unpriced_calls and (capped or spending.usd):
         notes.append(f"Calls without a known price: {spending.unpriced_calls:,}. They are not in the dollars spent.")
     return notes
 

@@ -203,12 +203,17 @@ def test_dollars_are_a_cap_and_are_told(bed: Bed, models: ModelServer) -> None:
 def test_with_a_cap_in_dollars_a_model_without_price_is_not_asked(bed: Bed, models: ModelServer) -> None:
     summary = bed.run(bed.solver(SDK + "report(status=ask('Prove it', max_tokens=1))"), tokens=-1, usd=Decimal(1))
     assert bed.scratch_report() == {"status": 402}
+    assert "Note: No model has a price under [budget.prices]" in bed.printed
     assert (summary.usd_spent, models.connections) == (Decimal(0), 0)
 
 
-def test_calls_without_a_price_are_noted(bed: Bed, models: ModelServer) -> None:
-    del models
-    summary = bed.run(bed.solver(SDK + "ask('Prove it', max_tokens=10)"), tokens=TOKENS)
+def test_calls_without_a_price_are_noted_beside_dollars_and_not_elsewhere(bed: Bed, models: ModelServer) -> None:
+    source = "ask('Prove it', max_tokens=10)\ncall_llm('Prove it', config={'max_output_tokens': 10})"
+    other = bed.again()
+    assert bed.run(bed.solver(HELPER + SDK + source), tokens=TOKENS).notes == ()
+    assert "No model has a price" not in bed.printed
+    other.connect(models.url, prices={"openai/*": PRICES["*"]})
+    summary = other.run(str(bed.root / "somebody"), tokens=TOKENS)
     assert "Calls without a known price: 1. They are not in the dollars spent." in summary.notes
 
 
