@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ekiden_budget.holder import TOKEN_VARIABLE
+from ekiden_orchestrator.client_variables import anthropic_variables, openai_variables
 
 
 class Access(NamedTuple):
@@ -21,12 +22,12 @@ class Access(NamedTuple):
     @property
     def openai_base_url(self) -> str:
         """Return the base address for clients of OpenAI's formats."""
-        return f"{self.url}/v1"
+        return openai_variables(self.url, "")["OPENAI_BASE_URL"]
 
     @property
     def anthropic_base_url(self) -> str:
         """Return the base address for clients of Anthropic's format, which add the version themselves."""
-        return self.url
+        return anthropic_variables(self.url, "")["ANTHROPIC_BASE_URL"]
 
     def paste(self) -> str:
         """Return lines for a shell, and for Codex's file, each under a comment that says for whom."""
@@ -34,12 +35,10 @@ class Access(NamedTuple):
         own = f"# Codex, and the MCP server `budget`\nexport {TOKEN_VARIABLE}={token}\n\n" if self.token else ""
         return f"""\
 # Clients of OpenAI's formats
-export OPENAI_BASE_URL={self.openai_base_url}
-export OPENAI_API_KEY={token}
+{_exports(openai_variables(self.url, token))}
 
 # Claude Code, and other clients of Anthropic's format
-export ANTHROPIC_BASE_URL={self.anthropic_base_url}
-export ANTHROPIC_API_KEY={token}
+{_exports(anthropic_variables(self.url, token))}
 
 {own}# Codex: ~/.codex/config.toml
 model_provider = "ekiden"
@@ -51,3 +50,7 @@ base_url = "{self.openai_base_url}"
 wire_api = "responses"
 env_key = "{TOKEN_VARIABLE}"
 """
+
+
+def _exports(variables: dict[str, str]) -> str:
+    return "\n".join(f"export {name}={value}" for name, value in variables.items())

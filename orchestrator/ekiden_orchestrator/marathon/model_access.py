@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ekiden_config import BudgetSettings, MarathonSettings
+from ekiden_orchestrator.client_variables import anthropic_variables, openai_variables
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
 from ekiden_orchestrator.marathon.spending import Spending, spending_of
@@ -160,7 +161,7 @@ def open_models(
         except BudgetError as error:
             raise MarathonError(f"The run's budget for language models cannot be kept: {error}") from error
         access = ModelAccess(
-            environment=_environment(proxy.url, token),
+            environment=openai_variables(proxy.url, token) | anthropic_variables(proxy.url, token),
             spent_before=_run_status(ledger).settled.tokens,
             _ledger=ledger,
             _proxy=proxy,
@@ -208,13 +209,3 @@ def _run_spending(ledger: "Ledger") -> Spending:
     from ekiden_budget.records import BudgetId
 
     return spending_of(ledger, BudgetId(_RUN))
-
-
-def _environment(url: str, token: str) -> dict[str, str]:
-    """Return where a solver finds the proxy, by the names that the client libraries read."""
-    return {
-        "OPENAI_BASE_URL": f"{url}/v1",
-        "OPENAI_API_KEY": token,
-        "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": token,
-    }
