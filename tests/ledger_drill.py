@@ -151,7 +151,7 @@ def _worker(path: Path, budget: BudgetId, writing: int, seed: int) -> Callable[[
                     continue
                 os.write(writing, f"{call} reserved 0\n".encode())
                 if chance.random() < 0.8:
-                    settled = ledger.settle(call, chance.choice(outcomes), Amount(chance.randrange(80)))
+                    settled = ledger.settle(call, chance.choice(outcomes), Amount(chance.randrange(80))).settled
                     os.write(writing, f"{call} {settled.outcome} {settled.billed.tokens}\n".encode())
         return 0
 

@@ -12,9 +12,11 @@ from ekiden_budget.errors import (
     LedgerError,
     RefusedError,
     UnknownBudgetError,
+    WrongTokenError,
 )
 from ekiden_budget.ledger import Ledger
 from ekiden_budget.records import (
+    Balance,
     BudgetId,
     BudgetStatus,
     CallCounts,
@@ -23,11 +25,13 @@ from ekiden_budget.records import (
     CallRecord,
     Clock,
     Opened,
+    Receipt,
     Reserved,
     Settled,
 )
 
 __all__ = [
+    "Balance",
     "BudgetError",
     "BudgetExistsError",
     "BudgetId",
@@ -43,8 +47,10 @@ __all__ = [
     "LedgerBusyError",
     "LedgerError",
     "Opened",
+    "Receipt",
     "RefusedError",
     "Reserved",
     "Settled",
     "UnknownBudgetError",
+    "WrongTokenError",
 ]

@@ -5,7 +5,7 @@ Its order is what keeps the budget: who pays, what is asked, what it can cost at
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import anyio
@@ -68,12 +68,13 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class _Priced:
-    """A call, who answers it, and the most it can cost."""
+    """A call, who answers it, the most it can cost, and what is sent."""
 
     call: ModelCall
     upstream: Upstream
     asked: Amount
     label: CallLabel
+    sending: Sending
 
 
 class CallDesk:
@@ -112,11 +113,10 @@ class CallDesk:
             )
             visit.body_read = True
             priced = self._price(visit, body)
-            sending = self._sending(visit, priced)
-            stream = priced.call.stream
-            async with self._till.open_call(caller, priced.asked, priced.label, with_status=stream) as call:
+            del body  # what is sent holds it
+            async with self._till.open_call(caller, priced.asked, priced.label) as call:
                 try:
-                    await self._forward(visit, priced, sending, call)
+                    await self._forward(visit, priced, call)
                 except RejectionError as rejection:
                     rejection.headers |= _budget_headers(call)
                     raise
@@ -137,10 +137,12 @@ class CallDesk:
         call = fit_upstream(call, openrouter=upstream.is_openrouter)
         asked = Amount(call.reserved_tokens, self._prices.bound(call.model, call))
         purpose = visit.headers.get(PURPOSE_HEADER, "")
-        return _Priced(call, upstream, asked, CallLabel(call.dialect, call.model, upstream.name, call.stream, purpose))
+        label = CallLabel(call.dialect, call.model, upstream.name, call.stream, purpose)
+        sending = self._sending(visit, call, upstream)
+        # millions of small values take many times the memory of their text, for as long as a model takes
+        return _Priced(replace(call, body={}), upstream, asked, label, sending)
 
-    def _sending(self, visit: Visit, priced: _Priced) -> Sending:
-        call, upstream = priced.call, priced.upstream
+    def _sending(self, visit: Visit, call: ModelCall, upstream: Upstream) -> Sending:
         try:
             body = json.dumps(call.body, allow_nan=False, separators=(",", ":")).encode("ascii")
         except ValueError as error:
@@ -149,10 +151,10 @@ class CallDesk:
         query = "?beta=true" if call.dialect == "messages" and visit.query == b"beta=true" else ""
         return Sending(upstream.url(call.dialect) + query, headers, body)
 
-    async def _forward(self, visit: Visit, priced: _Priced, sending: Sending, call: OpenCall) -> None:
+    async def _forward(self, visit: Visit, priced: _Priced, call: OpenCall) -> None:
         try:
             with anyio.move_on_after(self._settings.upstream_timeout_s) as patience:
-                async with self._forwarder.exchange(sending, call.progress) as reply:
+                async with self._forwarder.exchange(priced.sending, call.progress) as reply:
                     kind = reply.response.headers.get("content-type", "")
                     if reply.error is None and priced.call.stream and kind.startswith("text/event-stream"):
                         patience.deadline = float("inf")  # from here on the client watches for silence
@@ -191,8 +193,8 @@ class CallDesk:
         await visit.send(reply.status, headers_back(reply.response.headers) + _told(call), text)
 
     async def _pass_stream(self, visit: Visit, priced: _Priced, response: httpx2.Response, call: OpenCall) -> None:
-        assert call.status is not None, "streams are opened with a status"
-        headers = headers_back(response.headers) + raw_headers(budget_headers(call.status, call.reserved.notices, None))
+        told = budget_headers(call.reserved.balance, call.reserved.notices, None)
+        headers = headers_back(response.headers) + raw_headers(told)
         visit.answered = True
 
         async def settle(outcome: Outcome, usage: Usage | None, detail: str) -> None:
@@ -218,13 +220,13 @@ def usage_in(dialect: Dialect, body: bytes) -> Usage | None:
 
 
 def _billed(call: OpenCall) -> Amount:
-    assert call.settled is not None, "a call is settled before it is answered"
-    return call.settled[0].billed
+    assert call.receipt is not None, "a call is settled before it is answered"
+    return call.receipt.settled.billed
 
 
 def _budget_headers(call: OpenCall) -> dict[str, str]:
-    assert call.settled is not None, "a call is settled before it is answered"
-    return budget_headers(call.settled[1], call.reserved.notices, _billed(call))
+    assert call.receipt is not None, "a call is settled before it is answered"
+    return budget_headers(call.receipt.balance, call.reserved.notices, _billed(call))
 
 
 def _told(call: OpenCall) -> RawHeaders:

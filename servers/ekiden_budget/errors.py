@@ -1,5 +1,6 @@
 """The errors of `ekiden_budget`."""
 
+from ekiden_budget.records import Balance
 from ekiden_policies.budget import Refusal
 
 
@@ -12,18 +13,24 @@ class RefusedError(BudgetError):
 
     Attributes:
         refusal: Which budget refused, and the figures.
+        balance: Where the call's own budget stands.
     """
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: Refusal, balance: Balance) -> None:
         super().__init__(refusal.message)
         self.refusal = refusal
+        self.balance = balance
 
-    def __reduce__(self) -> tuple[type["RefusedError"], tuple[Refusal]]:
-        return type(self), (self.refusal,)
+    def __reduce__(self) -> tuple[type["RefusedError"], tuple[Refusal, Balance]]:
+        return type(self), (self.refusal, self.balance)
 
 
 class UnknownBudgetError(BudgetError, LookupError):
     """An id that no budget or call of the ledger has."""
+
+
+class WrongTokenError(BudgetError):
+    """A token that is not, or no longer, that of the budget that is to pay."""
 
 
 class ClosedBudgetError(BudgetError):

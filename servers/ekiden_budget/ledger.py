@@ -7,15 +7,23 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from ekiden_budget import accounts, journal
 from ekiden_budget.accounts import Account, find_chain, find_subtree
-from ekiden_budget.errors import BudgetExistsError, ClosedBudgetError, InvalidFigureError, RefusedError
+from ekiden_budget.errors import (
+    BudgetExistsError,
+    ClosedBudgetError,
+    InvalidFigureError,
+    RefusedError,
+    WrongTokenError,
+)
 from ekiden_budget.figures import checked_amount, checked_caps, checked_id, checked_name, is_amount, label_text
 from ekiden_budget.owners import lives, this_process
 from ekiden_budget.records import (
+    Balance,
     BudgetId,
     BudgetStatus,
     CallId,
@@ -24,12 +32,14 @@ from ekiden_budget.records import (
     Clock,
     FailureTally,
     Opened,
+    Receipt,
     Reserved,
     Settled,
 )
 from ekiden_budget.statuses import describe, describe_tree
 from ekiden_budget.storage import LedgerFile
-from ekiden_policies.budget import Amount, Caps, Outcome, admit, bill, fit
+from ekiden_policies.budget import NOTHING, Amount, Caps, Outcome, admit, bill, fit
+from ekiden_policies.burn_rate import left
 
 TOKEN_PREFIX = "ekb_"  # noqa: S105 - what tokens begin with, so that scanners for secrets know one
 DEEPEST = 32
@@ -151,23 +161,31 @@ class Ledger:
 
         What is looked for is the token's hash, so the time that takes says nothing about any token.
         """
-        wanted = _hash(token)
         with self._file.reading() as connection:
-            query = "SELECT id, token_hash FROM budgets WHERE token_hash = ?"
-            row = connection.execute(query, (wanted,)).fetchone()
-        return BudgetId(row[0]) if row is not None and hmac.compare_digest(row[1], wanted) else None
+            return _authenticate(connection, token)
 
-    def reserve(self, budget: BudgetId, asked: Amount, label: CallLabel) -> Reserved:
+    def reserve(self, budget: BudgetId, asked: Amount, label: CallLabel, *, token: str | None = None) -> Reserved:
         """Let a call through, and set aside the most that it can use.
+
+        Args:
+            budget: Who pays.
+            asked: The most that the call can use.
+            label: What it is.
+            token: What its caller showed, if that has to be the budget's still.
 
         Raises:
             RefusedError: A budget of the chain has no room, no time, or is closed; nothing was set aside.
             InvalidFigureError: No call can ask for that amount.
             UnknownBudgetError: There is no such budget.
+            WrongTokenError: The budget has another token by now.
         """
         checked_amount(asked)
         owner = self._register()
         with self._file.writing() as connection:
+            if token is not None and _authenticate(connection, token) != budget:
+                raise WrongTokenError(
+                    f"The token shown is not that of the budget {budget!r}; it may have been renewed."
+                )
             now = self._now()
             chain = find_chain(connection, budget)
             admission = admit([account.standing(now) for account in chain], asked)
@@ -175,9 +193,9 @@ class Ledger:
                 number = chain[0].number
                 call = journal.begin(connection, number, owner=owner, label=label, reserved=asked, now=now)
                 accounts.reserve(connection, chain, asked, now)
-                return Reserved(call, admission.notices)
+                return Reserved(call, _balance(chain, _known(asked), now), admission.notices)
             accounts.refuse(connection, chain)
-        raise RefusedError(admission.refusal)
+        raise RefusedError(admission.refusal, _balance(chain, NOTHING, now))
 
     def settle(
         self,
@@ -187,7 +205,7 @@ class Ledger:
         *,
         detail: str = "",
         unsent_is_free: bool = True,
-    ) -> Settled:
+    ) -> Receipt:
         """Turn a reservation into what the call cost. A call is settled once: later tries get the first result.
 
         An answer without usage, or with one that cannot be, counts as `unreadable` and costs what was reserved. What a
@@ -206,11 +224,12 @@ class Ledger:
         if outcome == "answered" and (used is None or not is_amount(used)):
             outcome, detail = "unreadable", f"{detail} (usage {used!r})".strip()
         with self._file.writing() as connection:
+            now = self._now()
             entry = journal.find(connection, call)
             if entry.settled is not None:
-                return entry.settled
+                return Receipt(entry.settled, _balance(find_chain(connection, entry.budget), NOTHING, now))
             cost = bill(entry.reserved, outcome, used, unsent_is_free=unsent_is_free)
-            return _settle(connection, entry, outcome, cost, detail=detail, now=self._now())
+            return _settle(connection, entry, outcome, cost, detail=detail, now=now)
 
     def status(self, budget: BudgetId) -> BudgetStatus:
         """Describe a budget as it is now.
@@ -324,14 +343,33 @@ class Ledger:
 
 def _settle(
     connection: sqlite3.Connection, entry: journal.Entry, outcome: Outcome, cost: Amount, *, detail: str, now: float
-) -> Settled:
+) -> Receipt:
     chain = find_chain(connection, entry.budget)
     billed, excess = fit([account.standing(now) for account in chain], entry.reserved, cost)
     settled = Settled(outcome, billed, excess)
     journal.end(connection, entry.call, settled, detail=detail, now=now)
     reserved = entry.reserved
     accounts.settle(connection, chain, reserved=reserved, billed=billed, excess=excess, outcome=outcome, now=now)
-    return settled
+    return Receipt(settled, _balance(chain, _known(billed) - _known(reserved), now))
+
+
+def _authenticate(connection: sqlite3.Connection, token: str) -> BudgetId | None:
+    wanted = _hash(token)
+    query = "SELECT id, token_hash FROM budgets WHERE token_hash = ?"
+    row = connection.execute(query, (wanted,)).fetchone()
+    return BudgetId(row[0]) if row is not None and hmac.compare_digest(row[1], wanted) else None
+
+
+def _balance(chain: list[Account], more: Amount, now: float) -> Balance:
+    """Return where a budget stands once all of its chain hold more than what was read."""
+    standings = [account.standing(now) for account in chain]
+    held = [replace(standing, reserved=standing.reserved + more) for standing in standings]
+    return Balance(held[0].caps, held[0].settled + held[0].reserved, left(held))
+
+
+def _known(amount: Amount) -> Amount:
+    """Return what the sums of budgets count of an amount: a price that is not known adds nothing."""
+    return Amount(amount.tokens, amount.nanodollars or 0)
 
 
 def _check_open(chain: list[Account], wish: str) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from ekiden_budget.errors import LedgerBusyError, RefusedError
+from ekiden_budget.errors import LedgerBusyError, RefusedError, WrongTokenError
 from ekiden_budget.forwarding import Progress
 from ekiden_budget.ledger_thread import LedgerThread
-from ekiden_budget.records import BudgetId, BudgetStatus, CallLabel, Reserved, Settled
+from ekiden_budget.records import Balance, BudgetId, BudgetStatus, CallLabel, Receipt, Reserved
 from ekiden_budget.rejections import RejectionError
 from ekiden_policies.budget import NOTHING, Amount, Outcome, SoftNotice, dollars
 
@@ -40,18 +40,14 @@ class OpenCall:
     """A call that is in flight.
 
     Attributes:
-        budget: Who pays.
         reserved: What the ledger said when it was let through.
-        status: Where its budget stood then, if that was asked for.
         progress: How far it has come; settled like this unless `settle` says otherwise.
-        settled: How it was settled, and where its budget stood then.
+        receipt: What the ledger said when it was settled.
     """
 
-    budget: BudgetId
     reserved: Reserved
-    status: BudgetStatus | None = None
     progress: Progress = field(default_factory=Progress)
-    settled: "tuple[Settled, BudgetStatus] | None" = None
+    receipt: Receipt | None = None
 
 
 class Till:
@@ -77,12 +73,15 @@ class Till:
     def _authenticate(self, token: str) -> BudgetId:
         budget = self._ledger.authenticate(token)
         if budget is None:
-            self._known.pop(token, None)
-            raise RejectionError(401, "unauthorized: invalid shared secret", code="invalid_api_key")
+            raise self._forget(token)
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[token] = budget
         return budget
+
+    def _forget(self, token: str) -> RejectionError:
+        self._known.pop(token, None)
+        return RejectionError(401, "unauthorized: invalid shared secret", code="invalid_api_key")
 
     async def status(self, caller: Caller) -> BudgetStatus:
         """Return where a caller's budget stands.
@@ -93,48 +92,43 @@ class Till:
         return await self._run(lambda: self._ledger.status(self._authenticate(caller.token)))
 
     @asynccontextmanager
-    async def open_call(
-        self, caller: Caller, asked: Amount, label: CallLabel, *, with_status: bool = False
-    ) -> AsyncGenerator[OpenCall]:
+    async def open_call(self, caller: Caller, asked: Amount, label: CallLabel) -> AsyncGenerator[OpenCall]:
         """Reserve what a call may use, and settle it at the end if that was not done before.
 
         Args:
             caller: Who asks; the token is looked at once more, since it may have been replaced.
             asked: The most that the call can use.
             label: What it is.
-            with_status: Whether to look where the budget stands then.
 
         Raises:
             RejectionError: If the budgets have no room for it, or the token is no longer good.
         """
 
         def work() -> OpenCall:
-            budget = self._authenticate(caller.token)
             try:
-                reserved = self._ledger.reserve(budget, asked, label)
+                return OpenCall(self._ledger.reserve(caller.budget, asked, label, token=caller.token))
             except RefusedError as error:
-                told = budget_headers(self._ledger.status(budget), (), NOTHING)
+                told = budget_headers(error.balance, (), NOTHING)
                 raise RejectionError.out_of_budget(error, label, told) from error
-            return OpenCall(budget, reserved, self._ledger.status(budget) if with_status else None)
+            except WrongTokenError as error:
+                raise self._forget(caller.token) from error
 
         call = await self._run(work)
         try:
             yield call
         finally:
-            if call.settled is None:
+            if call.receipt is None:
                 await self.settle(call, call.progress.outcome, None, call.progress.detail)
 
     async def settle(self, call: OpenCall, outcome: Outcome, used: Amount | None, detail: str = "") -> None:
         """Settle a call; this is never cut short."""
 
-        def work() -> tuple[Settled, BudgetStatus]:
-            settled = self._ledger.settle(
-                call.reserved.call, outcome, used, detail=detail, unsent_is_free=self._unsent_is_free
-            )
-            return settled, self._ledger.status(call.budget)
+        def work() -> Receipt:
+            number, free = call.reserved.call, self._unsent_is_free
+            return self._ledger.settle(number, outcome, used, detail=detail, unsent_is_free=free)
 
         with anyio.CancelScope(shield=True):
-            call.settled = await self._run(lambda: _insist(work))
+            call.receipt = await self._run(lambda: _insist(work))
 
 
 def _insist(work: Callable[[], _Answer]) -> _Answer:
@@ -147,28 +141,28 @@ def _insist(work: Callable[[], _Answer]) -> _Answer:
     return work()
 
 
-def budget_headers(status: BudgetStatus, notices: Sequence[SoftNotice], billed: Amount | None) -> dict[str, str]:
+def budget_headers(balance: Balance, notices: Sequence[SoftNotice], billed: Amount | None) -> dict[str, str]:
     """Return what a caller is told about its budget with an answer.
 
     Args:
-        status: Where the budget stands.
+        balance: Where the budget stands.
         notices: The soft limits that the call may have passed.
         billed: What the call cost; None if that is not known yet.
     """
-    used = status.settled + status.reserved
-    cap = status.caps.tokens
-    left = -1 if cap is None else max(0, cap - used.tokens)
-    headers = {"x-marathon-tokens-used-total": str(used.tokens), "x-marathon-tokens-remaining": str(left)}
+    used, left = balance.used, balance.left
+    cap = balance.caps.tokens
+    own = -1 if cap is None else max(0, cap - used.tokens)
+    headers = {"x-marathon-tokens-used-total": str(used.tokens), "x-marathon-tokens-remaining": str(own)}
     if billed is not None:
         headers["x-marathon-tokens-used-call"] = str(billed.tokens)
         if billed.nanodollars is not None:
             headers["x-ekiden-budget-usd-used-call"] = _usd(billed.nanodollars)
     if used.nanodollars is not None:
         headers["x-ekiden-budget-usd-used-total"] = _usd(used.nanodollars)
-    if status.left.tokens is not None:
-        headers["x-ekiden-budget-tokens-left"] = str(status.left.tokens)
-    if status.left.nanodollars is not None:
-        headers["x-ekiden-budget-usd-left"] = _usd(status.left.nanodollars)
+    if left.tokens is not None:
+        headers["x-ekiden-budget-tokens-left"] = str(left.tokens)
+    if left.nanodollars is not None:
+        headers["x-ekiden-budget-usd-left"] = _usd(left.nanodollars)
     if notices:
         headers["x-ekiden-budget-notice"] = " ".join(notice.message for notice in notices)
     return headers

@@ -46,15 +46,32 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Balance:
+    """Where a budget stands, as far as its callers are told.
+
+    Attributes:
+        caps: Its own limits.
+        used: What is settled and reserved.
+        left: What a call from here may still use: the limits of the budgets above count too.
+    """
+
+    caps: Caps
+    used: Amount
+    left: Left
+
+
+@dataclass(frozen=True, slots=True)
 class Reserved:
     """A call that may be made, and must be settled.
 
     Attributes:
         call: Its number.
+        balance: Where its budget stands, this call included.
         notices: The soft limits that it passes.
     """
 
     call: CallId
+    balance: Balance
     notices: tuple[SoftNotice, ...] = ()
 
 
@@ -71,6 +88,19 @@ class Settled:
     outcome: Outcome
     billed: Amount
     excess: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What whoever settles a call is told.
+
+    Attributes:
+        settled: How it was settled.
+        balance: Where its budget stands now.
+    """
+
+    settled: Settled
+    balance: Balance
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from ekiden_budget import (
     RefusedError,
     Settled,
     UnknownBudgetError,
+    WrongTokenError,
 )
 from ekiden_budget.records import FailureTally
 from ekiden_policies.budget import NANO, NOTHING, Amount, Caps, Outcome
@@ -58,7 +59,7 @@ def test_a_call_spends_from_its_budget_and_from_all_above(ledger: Ledger):
         ("solver", Amount(600, 2 * NANO), Left(400, 3 * NANO, None)),
         ("agent", Amount(600, 2 * NANO), Left(100, 3 * NANO, None)),
     ]
-    assert ledger.settle(call, "answered", Amount(250, NANO)) == Settled("answered", Amount(250, NANO), NOTHING)
+    assert ledger.settle(call, "answered", Amount(250, NANO)).settled == Settled("answered", Amount(250, NANO), NOTHING)
     assert [(s.settled, s.reserved) for s in ledger.tree()] == [(Amount(250, NANO), NOTHING)] * 3
     assert ledger.status(agent).left == Left(450, 4 * NANO, None)
 
@@ -85,7 +86,7 @@ def test_an_unknown_price_passes_only_where_no_dollars_are_capped(ledger: Ledger
     free = ledger.open_budget("free", Caps(tokens=100)).budget
     assert refusal_of(ledger, capped, Amount(1, None)) == ("capped", "price")
     call = ledger.reserve(free, Amount(10, None), LABEL).call
-    assert ledger.settle(call, "answered", Amount(6, None)).billed == Amount(6, None)
+    assert ledger.settle(call, "answered", Amount(6, None)).settled.billed == Amount(6, None)
     status = ledger.status(free)
     assert (status.settled, status.unpriced_calls, status.calls.answered) == (Amount(6, 0), 1, 1)
 
@@ -110,7 +111,7 @@ def test_what_a_call_used_beyond_its_reservation_is_billed_as_far_as_there_is_ro
     agent = ledger.open_budget("agent", Caps(tokens=1000), parent=run).budget
     other = ledger.reserve(run, Amount(30), LABEL).call
     call = ledger.reserve(agent, Amount(20), LABEL).call
-    assert ledger.settle(call, "answered", Amount(90, 7)) == Settled("answered", Amount(70, 7), Amount(20, 0))
+    assert ledger.settle(call, "answered", Amount(90, 7)).settled == Settled("answered", Amount(70, 7), Amount(20, 0))
     ledger.settle(other, "failed")
     assert [(s.settled, s.excess) for s in ledger.tree()] == [
         (Amount(100, 7), Amount(20)),
@@ -123,15 +124,17 @@ def test_what_a_call_used_beyond_its_reservation_is_billed_as_far_as_there_is_ro
 def test_usage_that_cannot_be_costs_the_reservation(ledger: Ledger, used: Amount | None):
     run = ledger.open_budget("run", Caps(tokens=100)).budget
     call = ledger.reserve(run, Amount(50, 3), LABEL).call
-    assert ledger.settle(call, "answered", used, detail="HTTP 200") == Settled("unreadable", Amount(50, 3), NOTHING)
+    assert ledger.settle(call, "answered", used, detail="HTTP 200").settled == Settled(
+        "unreadable", Amount(50, 3), NOTHING
+    )
     assert ledger.calls(run)[0].detail == f"HTTP 200 (usage {used!r})"
 
 
 def test_a_call_that_never_left_is_free_if_the_one_who_settles_says_so(ledger: Ledger):
     run = ledger.open_budget("run", Caps(tokens=100)).budget
     calls = [ledger.reserve(run, Amount(30), LABEL).call for _ in range(2)]
-    assert ledger.settle(calls[0], "unsent").billed == NOTHING
-    assert ledger.settle(calls[1], "unsent", unsent_is_free=False).billed == Amount(30)
+    assert ledger.settle(calls[0], "unsent").settled.billed == NOTHING
+    assert ledger.settle(calls[1], "unsent", unsent_is_free=False).settled.billed == Amount(30)
 
 
 def test_the_audit_log_tells_all_about_each_call_page_by_page(ledger: Ledger, clock: HandClock):
@@ -171,6 +174,11 @@ def test_a_token_opens_its_own_budget_and_a_renewed_one_replaces_it(ledger: Ledg
     assert [ledger.authenticate(one.token) for one in (first, second)] == [first.budget, second.budget]
     renewed = ledger.renew_token(first.budget)
     assert [ledger.authenticate(token) for token in (first.token, renewed)] == [None, first.budget]
+    with pytest.raises(WrongTokenError):
+        ledger.reserve(first.budget, NOTHING, LABEL, token=first.token)
+    with pytest.raises(WrongTokenError):
+        ledger.reserve(second.budget, NOTHING, LABEL, token=renewed)
+    assert ledger.reserve(first.budget, NOTHING, LABEL, token=renewed).balance.used == NOTHING
     for wrong in ("", "ekb_", "ekb_\udcff◇", second.token[:-1], "x" * 10**6, first.budget):
         assert ledger.authenticate(wrong) is None
     ledger.close()
@@ -186,7 +194,7 @@ def test_a_closed_budget_lets_no_call_through_and_settles_those_in_flight(ledger
     closed = ledger.close_budget(run.budget)
     assert (closed.closed, closed.calls.open, ledger.status(agent.budget).closed) == (True, 1, True)
     assert refusal_of(ledger, agent.budget, NOTHING) == ("agent", "closed")
-    assert ledger.settle(call, "answered", Amount(40)).billed == Amount(40)
+    assert ledger.settle(call, "answered", Amount(40)).settled.billed == Amount(40)
     assert ledger.authenticate(agent.token) == agent.budget
     with pytest.raises(ClosedBudgetError, match=r"'run' .* is closed: nobody can open 'late' under it"):
         ledger.open_budget("late", Caps(), parent=run.budget)
@@ -355,7 +363,7 @@ def test_what_is_settled_and_reserved_outlives_the_ledger_object(tmp_path: Path)
         assert ledger.recover() == 0  # its owner, this process, lives
         status = ledger.status(opened.budget)
         assert (status.settled, status.reserved) == (Amount(10), Amount(20))
-        assert ledger.settle(call, "answered", Amount(15)).billed == Amount(15)
+        assert ledger.settle(call, "answered", Amount(15)).settled.billed == Amount(15)
 
 
 def test_calls_that_were_not_answered_are_counted_by_kind_those_of_children_included(ledger: Ledger):

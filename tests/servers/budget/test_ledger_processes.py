@@ -71,7 +71,7 @@ def test_threads_of_one_process_share_a_ledger_object(tmp_path: Path):
                 reserved = ledger.reserve(run, Amount(100), LABEL)
             except RefusedError:
                 return False
-            return ledger.settle(reserved.call, "answered", Amount(100)).billed == Amount(100)
+            return ledger.settle(reserved.call, "answered", Amount(100)).settled.billed == Amount(100)
 
         assert sum(threads.map(call, range(64))) == 40
         assert ledger.status(run).settled == Amount(4000)

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from ekiden_budget import BudgetId, CallId, CallLabel, ClosedBudgetError, Ledger, RefusedError, Settled
+from ekiden_budget import Balance, BudgetId, CallId, CallLabel, ClosedBudgetError, Ledger, RefusedError, Settled
 from ekiden_policies.budget import NOTHING, Amount, Caps, Outcome
 
 LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter")
@@ -114,11 +114,14 @@ class Bookkeeping(RuleBasedStateMachine):
         chain = self.budgets[budget].chain
         full = [one for one in chain if not self.has_room(one, asked)]
         if not full:
-            self.calls[self.ledger.reserve(budget, asked, LABEL).call] = ModelCall(budget, asked)
+            reserved = self.ledger.reserve(budget, asked, LABEL)
+            self.calls[reserved.call] = ModelCall(budget, asked)
+            assert reserved.balance == self.balance_of(budget)
             return
         with pytest.raises(RefusedError) as caught:
             self.ledger.reserve(budget, asked, LABEL)
         assert caught.value.refusal.budget_id == full[0]
+        assert caught.value.balance == self.balance_of(budget)
         for one in chain:
             self.budgets[one].refused += 1
 
@@ -133,7 +136,9 @@ class Bookkeeping(RuleBasedStateMachine):
         open_calls = self.in_flight()
         call = open_calls[place % len(open_calls)]
         model = self.calls[call]
-        model.settled = settled = self.ledger.settle(call, outcome, used, unsent_is_free=free)
+        receipt = self.ledger.settle(call, outcome, used, unsent_is_free=free)
+        assert receipt.balance == self.balance_of(model.budget)
+        model.settled = settled = receipt.settled
         readable = used is not None and used.tokens >= 0 and (used.nanodollars is None or used.nanodollars >= 0)
         if outcome == "answered" and used is not None and readable:
             price = model.reserved.nanodollars if used.nanodollars is None else used.nanodollars
@@ -147,6 +152,10 @@ class Bookkeeping(RuleBasedStateMachine):
             chain = self.budgets[model.budget].chain
             assert any(self.tokens_of(one) == self.budgets[one].caps.tokens for one in chain)
 
+    def balance_of(self, budget: BudgetId) -> Balance:
+        status = self.ledger.status(budget)
+        return Balance(status.caps, status.settled + status.reserved, status.left)
+
     def tokens_of(self, budget: BudgetId) -> int:
         settled, reserved, _ = self.held(budget)
         return (settled + reserved).tokens
@@ -157,7 +166,7 @@ class Bookkeeping(RuleBasedStateMachine):
         call = list(self.calls)[place % len(self.calls)]
         first = self.calls[call].settled
         if first is not None:
-            assert self.ledger.settle(call, outcome, Amount(1)) == first
+            assert self.ledger.settle(call, outcome, Amount(1)).settled == first
 
     @precondition(lambda self: self.budgets)
     @rule(place=PLACES)

@@ -44,7 +44,7 @@ def test_time_runs_from_the_opening_and_no_call_is_let_through_once_it_is_over(l
     clock.time += 0.2
     with pytest.raises(RefusedError, match=r"'run' has used up its time: 60\.1 s of 60 s"):
         ledger.reserve(agent, NOTHING, LABEL)
-    assert ledger.settle(last.call, "failed").outcome == "failed"
+    assert ledger.settle(last.call, "failed").settled.outcome == "failed"
     assert elapsed(ledger) == pytest.approx([60.1, 30.1])
 
 
