@@ -132,7 +132,9 @@ def write(answer: Answer, heard: Heard) -> Written:
         return _plain({"object": "list", "data": [{"id": "scripted", "object": "model", "owned_by": "tests"}]})
     dialect = heard.dialect
     if dialect is None:
-        return _plain({"error": {"message": f"no such path: {heard.path}"}})
+        counts = heard.path.partition("?")[0].endswith("/messages/count_tokens")
+        missing = {"error": {"message": f"no such path: {heard.path}"}}
+        return _plain({"input_tokens": heard.input_tokens} if counts else missing)
     if dialect == "embeddings":
         return _plain(_embeddings(answer, heard))
     text, tokens, cut = _measured(answer, heard)

@@ -11,6 +11,7 @@ from starlette.types import Receive, Scope, Send
 from ekiden_budget.answers import json_bytes, raw_headers, send_answer, send_last_answer
 from ekiden_budget.calls import CallDesk, Visit
 from ekiden_budget.catalogue import Catalogue
+from ekiden_budget.counting import TokenCounter
 from ekiden_budget.errors import BudgetError, LedgerBusyError
 from ekiden_budget.forwarding import Forwarder
 from ekiden_budget.intake import HungUpError, check_host, shown_token
@@ -32,6 +33,7 @@ _CALLS: dict[str, Dialect] = {
     "/messages": "messages",
     "/embeddings": "embeddings",
 }
+_COUNT = "/messages/count_tokens"
 _READS = frozenset({"/models", "/budget"})
 HEALTH = "/healthz"
 CLOSING = "the proxy is closing; the call was cut short and is billed"
@@ -50,6 +52,7 @@ class ProxyApp:
     ) -> None:
         self._till = till
         self._desk = CallDesk(till, forwarder, upstreams, prices, settings)
+        self._counter = TokenCounter(till, forwarder, upstreams, settings)
         self._catalogue = Catalogue(forwarder, upstreams, CallRules.from_settings(settings))
         self._most_at_once = 2 * settings.max_connections
         self._visits: set[anyio.CancelScope] = set()
@@ -111,12 +114,12 @@ class ProxyApp:
         if path == HEALTH and method == "GET":
             await self._send_json(visit, {"status": "ok"})
             return
-        visit.dialect = _CALLS.get(path, "chat")
+        visit.dialect = "messages" if path == _COUNT else _CALLS.get(path, "chat")
         caller = await self._till.caller(shown_token(visit.headers))
-        if path in _CALLS:
+        if path in _CALLS or path == _COUNT:
             if method != "POST":
                 raise _wrong_method(method, "POST")
-            await self._desk.answer(visit, caller)
+            await (self._counter if path == _COUNT else self._desk).answer(visit, caller)
         elif path in _READS:
             if method != "GET":
                 raise _wrong_method(method, "GET")

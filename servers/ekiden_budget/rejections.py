@@ -74,6 +74,12 @@ class RejectionError(BudgetError):
         return cls(status, text, code=OUT_OF_BUDGET_CODE, kind=kind, headers={**NO_RETRY, **told})
 
     @classmethod
+    def spent(cls, limit: Limit, name: str) -> "RejectionError":
+        """Return the refusal of what is free but is only for those who have something left."""
+        text = f"{_EXHAUSTED[limit]}: the budget {name!r} lets no call through. Work without a model."
+        return cls(_PAYMENT_REQUIRED.status, text, code=OUT_OF_BUDGET_CODE, headers=NO_RETRY)
+
+    @classmethod
     def crowded(cls, message: str) -> "RejectionError":
         """Return the refusal of a request that may be let in a moment later."""
         return cls(503, message, code="overloaded", headers={"retry-after": "1"})

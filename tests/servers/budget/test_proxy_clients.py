@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from anthropic import BadRequestError, InternalServerError, NotFoundError
 from anthropic.types import MessageParam, ToolParam, ToolUseBlock
 from openai import OpenAI
 from openai.types.chat import ChatCompletionToolParam
@@ -12,7 +13,7 @@ from openai.types.chat import ChatCompletionToolParam
 from ekiden_budget.serving import Proxy
 from ekiden_budget.upstreams import find_upstreams
 from ekiden_policies.budget import Caps
-from model_server import Answer, Heard, ModelServer, ToolCall
+from model_server import Answer, Heard, ModelServer, ToolCall, refusal
 from proxy_bed import CHAT, KEY, UPSTREAM, ProxyBed, budget_settings, proxy_bed
 
 QUESTION = "What is 8 + 9?"
@@ -303,6 +304,25 @@ def test_other_upstreams_get_the_effort_in_their_own_words_and_no_routing(bed: P
     asked = {**CHAT, "provider": {"order": ["x"]}, "models": ["m", "n"], "reasoning": {"effort": "low"}}
     bed.http().post("/v1/chat/completions", json=asked)
     assert bed.server.heard[0].json == {**CHAT, "max_tokens": 4096, "reasoning_effort": "low"}
+
+
+def test_tokens_of_a_message_are_counted_free_of_charge(tmp_path: Path) -> None:
+    with proxy_bed(tmp_path, allowed_models=["m"], pinned={"temperature": 0.0}, caps=Caps(tokens=1)) as bed:
+        count = bed.anthropic().messages.count_tokens
+        asked: list[MessageParam] = [{"role": "user", "content": QUESTION}]
+        assert count(model="m", messages=asked, system="Be brief.").input_tokens > 0
+        [heard] = bed.server.heard
+        assert (heard.path, heard.headers["x-api-key"]) == ("/v1/messages/count_tokens", KEY)
+        assert heard.json == {"model": "m", "messages": asked, "system": "Be brief."}
+        with pytest.raises(BadRequestError, match="'dear' may not be used"):
+            count(model="dear", messages=asked)
+        bed.server.script(refusal(404, "no such thing"))
+        with pytest.raises(NotFoundError, match="no such thing"):
+            count(model="m", messages=asked)
+        bed.server.script(refusal(401, f"bad key {KEY}"))
+        with pytest.raises(InternalServerError, match="refused the key of whoever runs the budget"):
+            count(model="m", messages=asked)
+        assert (bed.calls, bed.tokens) == ([], 0)
 
 
 def test_two_proxies_share_a_ledger(bed: ProxyBed) -> None:

@@ -78,6 +78,7 @@ def test_an_unknown_address_is_named(bed: ProxyBed) -> None:
         ("OPTIONS", "/v1/chat/completions", "GET, POST"),
         ("PUT", "/v1/responses", "GET, POST"),
         ("DELETE", "/v1/messages", "GET, POST"),
+        ("GET", "/v1/messages/count_tokens", "POST"),
         ("POST", "/v1/models", "GET"),
         ("POST", "/v1/budget", "GET"),
     ],
@@ -187,6 +188,26 @@ def test_an_empty_budget_lets_not_a_byte_reach_the_upstream(tmp_path: Path, path
             assert reply.headers["x-should-retry"] == "false"
         bed.http().get("/v1/models")
         assert (bed.server.connections, bed.server.heard) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("caps", "text"),
+    [
+        (Caps(tokens=0), "token budget exhausted"),
+        (Caps(nanodollars=0), "dollar budget exhausted"),
+        (Caps(seconds=0), "time budget exhausted"),
+        (Caps(), "budget closed"),
+    ],
+)
+def test_a_budget_that_lets_no_call_through_counts_no_tokens_either(tmp_path: Path, caps: Caps, text: str) -> None:
+    with proxy_bed(tmp_path, caps=caps) as bed:
+        if caps == Caps():
+            bed.ledger.close_budget(bed.status.budget)
+        reply = bed.http().post("/v1/messages/count_tokens", json=MESSAGES)
+        assert (reply.status_code, reply.headers["x-should-retry"]) == (402, "false")
+        assert error_of(reply.json()).startswith(text)
+        assert (reply.json()["type"], reply.json()["error"]["type"]) == ("error", "billing_error")
+        assert bed.server.connections == 0
 
 
 def test_a_refusal_says_the_numbers_and_costs_nothing(tmp_path: Path) -> None:
