@@ -133,7 +133,7 @@ def write(answer: Answer, heard: Heard) -> Written:
     dialect = heard.dialect
     if dialect is None:
         counts = heard.path.partition("?")[0].endswith("/messages/count_tokens")
-        missing = {"error": {"message": f"no such path: {heard.path}"}}
+        missing: Json = {"error": {"message": f"no such path: {heard.path}"}}
         return _plain({"input_tokens": heard.input_tokens} if counts else missing)
     if dialect == "embeddings":
         return _plain(_embeddings(answer, heard))
