@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ekiden_policies.budget import dollars
+from ekiden_policies.budget import NANO, dollars
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -52,11 +52,19 @@ def whole(number: int) -> str:
 
 
 def short(number: int) -> str:
-    """Return a number for a narrow column: `9,999`, `12.3k`, `1.2M`."""
+    """Return a number for a narrow column, rounded down: `9,999`, `12.3k`, `1.2M`."""
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if number >= max(size, 10_000):
-            return f"{number / size:,.1f}".removesuffix(".0") + unit
+            return f"{number * 10 // size / 10:,.1f}".removesuffix(".0") + unit
     return whole(number)
+
+
+def short_usd(nanodollars: int) -> str:
+    """Return a sum of money for a narrow column, rounded down: whole cents, or four digits of less than a dollar."""
+    if 0 < nanodollars < NANO // 10_000:
+        return "<$0.0001"
+    digits = 100 if nanodollars >= NANO else 10_000
+    return usd(nanodollars * digits // NANO * (NANO // digits))
 
 
 def tokens_used(status: BudgetStatus, shown: Callable[[int], str] = whole) -> str:
@@ -65,10 +73,10 @@ def tokens_used(status: BudgetStatus, shown: Callable[[int], str] = whole) -> st
     return shown(status.settled.tokens) + ("" if cap is None else f" / {shown(cap)}")
 
 
-def usd_used(status: BudgetStatus) -> str:
+def usd_used(status: BudgetStatus, shown: Callable[[int], str] = usd) -> str:
     """Return the dollars spent, of how many."""
     cap = status.caps.nanodollars
-    return usd(status.settled.nanodollars or 0) + ("" if cap is None else f" / {usd(cap)}")
+    return shown(status.settled.nanodollars or 0) + ("" if cap is None else f" / {shown(cap)}")
 
 
 def time_used(status: BudgetStatus) -> str:
@@ -77,25 +85,48 @@ def time_used(status: BudgetStatus) -> str:
     return duration(status.elapsed_s) + ("" if cap is None else f" / {duration(cap)}")
 
 
-def end(status: BudgetStatus, *, by: bool = True) -> str:
-    """Return when a budget ends at its rate, and by what; empty if nothing makes it end."""
+def ends_in(status: BudgetStatus) -> str:
+    """Return when a budget ends at its rate; empty if nothing makes it end."""
     if status.closed:
         return "closed"
-    if status.forecast is None:
+    return "" if status.forecast is None else duration(status.forecast.in_s)
+
+
+def ends_by(status: BudgetStatus) -> str:
+    """Return what makes a budget end, as `by tokens`, `by usd above`; empty if nothing does."""
+    if status.closed or status.forecast is None:
         return ""
-    limit = status.forecast.limit + ("" if status.forecast.budget_id == status.budget else " above")
-    return duration(status.forecast.in_s) + (f" by {limit}" if by else "")
+    return f"by {status.forecast.limit}" + ("" if status.forecast.budget_id == status.budget else " above")
 
 
-def share(status: BudgetStatus) -> float | None:
-    """Return how much of its nearest cap a budget has used or reserved, from 0 to 1; None without a cap."""
+class Share(NamedTuple):
+    """How much of a cap is used, from 0 to 1.
+
+    Attributes:
+        limit: Which cap.
+        spent: The share that is spent, or of time, that has passed.
+        reserved: The share that calls in flight may still spend.
+    """
+
+    limit: str
+    spent: float
+    reserved: float
+
+
+def share(status: BudgetStatus) -> Share | None:
+    """Return how much of the nearest of its own caps a budget has used; None without a cap."""
+    caps, settled, reserved = status.caps, status.settled, status.reserved
     used = (
-        (status.settled.tokens + status.reserved.tokens, status.caps.tokens),
-        ((status.settled.nanodollars or 0) + (status.reserved.nanodollars or 0), status.caps.nanodollars),
-        (status.elapsed_s, status.caps.seconds),
+        ("tokens", settled.tokens, reserved.tokens, caps.tokens),
+        ("usd", settled.nanodollars or 0, reserved.nanodollars or 0, caps.nanodollars),
+        ("time", min(status.elapsed_s, caps.seconds or 0), 0, caps.seconds),
     )
-    shares = [min(1.0, amount / cap) if cap else 1.0 for amount, cap in used if cap is not None]
-    return max(shares, default=None)
+    shares = (
+        Share(limit, spent / cap, held / cap) if cap else Share(limit, 1.0, 0.0)
+        for limit, spent, held, cap in used
+        if cap is not None
+    )
+    return max(shares, key=lambda one: one.spent + one.reserved, default=None)
 
 
 def depths(statuses: Sequence[BudgetStatus]) -> Iterator[tuple[int, BudgetStatus]]:
@@ -123,7 +154,7 @@ def line(status: BudgetStatus) -> str:
         f"{status.excess.tokens:,} tokens beyond the cap" if status.excess.tokens else "",
         "closed" if status.closed else "",
     )
-    ends = "" if status.closed or status.forecast is None else f"; ends in {end(status)}"
+    ends = "" if status.closed or status.forecast is None else f"; ends in {ends_in(status)} {ends_by(status)}"
     return f"{status.name} [{status.budget}]: {', '.join(filter(None, parts))}{ends}"
 
 

@@ -18,7 +18,7 @@ from rich.console import Console
 from command_line import Done, ekiden
 from ekiden_budget.ledger import BudgetId, CallLabel, Ledger
 from ekiden_orchestrator.commands.budget_display import BurnDown, burn_table
-from ekiden_orchestrator.commands.budget_words import caps, duration, short, usd
+from ekiden_orchestrator.commands.budget_words import caps, duration, short, short_usd, usd
 from ekiden_policies.budget import NANO, Amount, Caps
 
 LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter", purpose="normal_0007")
@@ -213,19 +213,25 @@ def test_plain_lines_come_only_when_something_was_spent(ledger: Ledger) -> None:
     ]
 
 
-@pytest.mark.parametrize("width", [80, 100])
-def test_the_table_fits_its_terminal(ledger: Ledger, width: int) -> None:
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_the_table_fits_its_terminal_and_cuts_no_figure(ledger: Ledger, width: int) -> None:
     root = opened_earlier(ledger, "paper", Caps(tokens=1_000_000, nanodollars=20 * NANO, seconds=7200))
-    ledger.open_budget("prover", Caps(tokens=10), parent=root)
+    below = ledger.open_budget("one that proves " + "and proves " * 12, Caps(), parent=root).budget
     spend(ledger, root, 900_000, 5 * NANO)
+    ledger.reserve(below, Amount(50_000, NANO), LABEL)
     out = io.StringIO()
     Console(file=out, width=width).print(burn_table(ledger.tree(), width=width))
-    first, second = (line for line in out.getvalue().splitlines() if "paper" in line or "prover" in line)
-    assert "900k / 1M" in first
-    assert "$5.00 / $20.00" in first
-    assert ("━" in first) is (width == 100)
-    assert second.startswith("   prover")
-    assert re.search(r" [67] s( by tokens)? +1\b", first)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    [first] = (line for line in lines if line.startswith("paper"))
+    [second] = (line for line in lines if line.startswith("  one that"))
+    above, below_it = lines[lines.index(first) + 1], lines[lines.index(second) + 1]
+    assert re.search(r"^paper +900k / 1M  \$5\.00 / \$20\.00 ", first)
+    assert re.search(r"\+50k +\+\$1\.00 .*by tokens", above)
+    assert "…" in second
+    assert "…" not in first + above + below_it
+    assert ("by tokens above" in below_it, "━" in first) == (True, width == 120)
+    assert [root in above, f"  {below}" in below_it] == [width >= 100] * 2
 
 
 def test_a_terminal_sees_the_budget_burn_down(ledger: Ledger) -> None:
@@ -259,6 +265,9 @@ def test_figures_in_words() -> None:
         "$0.00", "$1.00", "$0.01", "$1.2345", "$0.000002", "$1,000.00",
     ]  # fmt: skip
     assert [short(n) for n in (0, 9_999, 12_345, 999_999, 10**6, 10**9, 10**15)] == [
-        "0", "9,999", "12.3k", "1,000k", "1M", "1G", "1,000,000G",
+        "0", "9,999", "12.3k", "999.9k", "1M", "1G", "1,000,000G",
+    ]  # fmt: skip
+    assert [short_usd(n) for n in (0, 1, 123_456_789, NANO - 1, NANO, 1_459_999_999)] == [
+        "$0.00", "<$0.0001", "$0.1234", "$0.9999", "$1.00", "$1.45",
     ]  # fmt: skip
     assert caps(Caps()) == "no caps of its own"
