@@ -82,7 +82,7 @@ class Display:
 
     def done(self, problem: Problem, record: SoloRecord) -> None:
         """Say how a problem went."""
-        outcome = f"solved ({record.verdict})" if record.solved else record.ending
+        outcome = f"solved ({record.verdict})" if record.solved else record.outcome
         calls = f"{record.judge_calls} judge, {record.llm_calls} llm, {record.tokens:,} tokens"
         self._line(f"  [{self._number}/{self._total}] {problem.id}  {outcome}  {record.seconds:.1f} s  {calls}")
 
@@ -95,11 +95,11 @@ class Display:
             shown = {name: record for name, record in records.items() if not record.solved}
         table = Table()
         for heading in ("Problem", "Result", "Verdict"):
-            table.add_column(heading)
+            table.add_column(heading, overflow="fold")  # what is cut off two long ids may be all that tells them apart
         for heading in ("Judge calls", "LLM calls", "Tokens", "Seconds"):
             table.add_column(heading, justify="right")
         for name, record in list(shown.items())[:MOST_ROWS]:
-            result = Text("solved", "green") if record.solved else Text(record.ending, "yellow")
+            result = Text("solved", "green") if record.solved else Text(record.outcome, "yellow")
             figures = (f"{record.judge_calls}", f"{record.llm_calls}", f"{record.tokens:,}", f"{record.seconds:.1f}")
             table.add_row(Text(name), result, record.verdict or "", *figures)
         self._line()

@@ -25,6 +25,7 @@ NO_MODELS = (
     "there is no language model: set OPENROUTER_API_KEY, OPENAI_API_KEY, DEEPSEEK_API_KEY or ANTHROPIC_API_KEY, "
     "or name an address under [budget.upstreams]"
 )
+OUT_OF_BUDGET = "LLM API error: 402:"
 _DRAIN_S = 5.0
 _MAX_NAME = 80
 

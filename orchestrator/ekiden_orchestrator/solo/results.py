@@ -15,7 +15,18 @@ from ekiden_orchestrator.solo.errors import SoloError
 MAX_RESULTS_BYTES = 1 << 30
 
 EntryType = Literal["judge", "llm", "unknown", "error", "timeout", "solver_stderr"]
-Ending = Literal["solved", "solver ended", "out of time", "line too long"]
+Ending = Literal[
+    "solved",
+    "solver ended",
+    "solver failed",
+    "solver killed",
+    "out of budget",
+    "no model",
+    "out of time",
+    "line too long",
+]
+"""How a problem ended. A solver that ended by itself was `out of budget`, or had `no model`, if the last model that it
+asked for was refused to it for that; `line too long` is an error of the protocol."""
 
 
 class LogEntry(BaseModel):
@@ -50,11 +61,20 @@ class SoloRecord(BaseModel):
     )
     seconds: float
     ending: Ending
+    reason: str = Field(default="", description="More about the end: an exit status, a signal, a model's error.")
     exit_code: int | None = Field(description="The solver's exit status, negative for the signal that ended it.")
     judge: JudgeName
     equation1: str
     equation2: str
     log: tuple[LogEntry, ...]
+
+    @property
+    def outcome(self) -> str:
+        """How it went, in words."""
+        if self.solved:
+            return "solved"
+        ending = "protocol error: line too long" if self.ending == "line too long" else self.ending
+        return f"{ending} ({self.reason})" if self.reason else ending
 
     def settles(self, problem: Problem, judge: JudgeName) -> bool:
         """Tell whether the problem need not be run again: this very question is solved by this very judge."""

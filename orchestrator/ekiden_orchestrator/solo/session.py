@@ -1,6 +1,7 @@
 """One problem: what its solver calls for, and what it is answered."""
 
 import json
+import signal
 import time
 from collections.abc import Callable
 from typing import cast
@@ -8,7 +9,7 @@ from typing import cast
 from ekiden_config import JudgeName
 from ekiden_judge import Entry, JudgeConfigurationError, JudgeInfrastructureError, Problem, Verdict
 from ekiden_judge.choice import Judge
-from ekiden_orchestrator.solo.models import ProblemModels
+from ekiden_orchestrator.solo.models import OUT_OF_BUDGET, ProblemModels
 from ekiden_orchestrator.solo.process import SolverProcess
 from ekiden_orchestrator.solo.prompt import Attempt, fill_prompt
 from ekiden_orchestrator.solo.results import Ending, EntryType, LogEntry, SoloRecord
@@ -20,6 +21,7 @@ MAX_LOGGED_CHARS = 20_000
 MAX_LOGGED_FIELDS = 20
 MAX_LOG_ENTRIES = 10_000
 MAX_DEPTH = 100
+MAX_REASON_CHARS = 120
 
 Json = dict[str, object]
 OnCall = Callable[[str], None]
@@ -47,6 +49,7 @@ class Session:
         self._attempts: list[Attempt] = []
         self._log: list[LogEntry] = []
         self._llm_calls = 0
+        self._model_error = ""
         self._accepted: tuple[str, str] | None = None
 
     def serve(self, start: Json) -> Ending:
@@ -77,6 +80,9 @@ class Session:
         if self._process.stderr_tail:
             self._note("solver_stderr", text=self._process.stderr_tail, limit=None)
         verdict, code = self._accepted or (None, None)
+        reason = ""
+        if ending == "solver ended":
+            ending, reason = _own_end(self._process.exit_code, self._model_error)
         return SoloRecord(
             solved=self._accepted is not None,
             verdict=verdict,
@@ -86,6 +92,7 @@ class Session:
             tokens=0,
             seconds=round(time.monotonic() - self._process.began, 3),
             ending=ending,
+            reason=reason,
             exit_code=self._process.exit_code,
             judge=judge,
             equation1=self._problem.equation1,
@@ -136,7 +143,9 @@ class Session:
         context = cast("Json", given) if isinstance(given, dict) else {}
         self._llm_calls += 1
         prompt = fill_prompt(self._prompt, self._problem, self._attempts, number=self._llm_calls, context=context)
-        return self._models.ask(prompt, time_limit_s=self._process.left_s)
+        reply = self._models.ask(prompt, time_limit_s=self._process.left_s)
+        self._model_error = _readable(reply.get("error", ""))
+        return reply
 
     def _out_of_time(self, why: str) -> Ending:
         self._note("timeout", text=why)
@@ -164,6 +173,28 @@ class Session:
             text=text[:limit],
         )
         self._log.append(entry)
+
+
+def _own_end(exit_code: int | None, model_error: str) -> tuple[Ending, str]:
+    """Say why a solver ended that nobody ended.
+
+    Args:
+        exit_code: Its exit status, negative for a signal; None if nobody knows.
+        model_error: What its last call of a model got for an answer, if that was an error.
+    """
+    if exit_code is None:
+        return "solver killed", "its keeper died"
+    if exit_code == -signal.SIGTERM:  # what one gets that goes on behind a closed output
+        return "solver ended", "SIGTERM after its output had ended"
+    if exit_code < 0:
+        names = {each.value: each.name for each in signal.Signals}
+        return "solver killed", names.get(-exit_code, f"signal {-exit_code}")
+    if exit_code > 0:
+        return "solver failed", f"exit status {exit_code}"
+    if not model_error:
+        return "solver ended", "by itself"
+    shown = model_error if len(model_error) <= MAX_REASON_CHARS else f"{model_error[:MAX_REASON_CHARS]}..."
+    return "out of budget" if model_error.startswith(OUT_OF_BUDGET) else "no model", shown
 
 
 def _call_in(line: bytes) -> Json | None:

@@ -62,6 +62,7 @@ def test_zero_tokens_reach_no_model(bed: SoloBed, model: ModelServer) -> None:
     bed.connect(model.url)
     bed.run(bed.solver(ASK), tokens=0)
     assert str(bed.told_reply["error"]).startswith("LLM API error: 402: token budget exhausted")
+    assert (bed.record.ending, bed.record.reason[:18]) == ("out of budget", "LLM API error: 402")
     assert model.connections == 0
 
 
@@ -197,6 +198,20 @@ def test_the_built_in_solvers_search_prove_and_then_ask(solver: str, bed: SoloBe
     assert "The table [[0, 1], [1, 0]] does not satisfy law A and break law B." in heard[2].prompt
     assert "Attempt 1: verdict true, incorrect" in heard[3].prompt
     assert "{" + "solver" not in heard[0].prompt
+
+
+@pytest.mark.parametrize("status", [None, 400, 401, 402, 404, 500])
+def test_a_built_in_solver_does_not_ask_again_what_would_be_answered_the_same(
+    bed: SoloBed, model: ModelServer, status: int | None
+) -> None:
+    """Without an error, the model answers each time that it does not know: the second time to a note that says so."""
+    bed.connect(model.url)
+    model.respond_with(lambda _: Answer("I do not know.") if status is None else refusal(status))
+    bed.problems.insert(0, {**bed.problems[0], "id": "turned", "equation1": COMMUTES, "equation2": TURNED})
+    bed.run("baseline")
+    first, second = bed.results.results.values()
+    assert (first.llm_calls, first.ending) == ((2, "solver ended") if status is None else (1, "no model"))
+    assert (second.solved, second.llm_calls) == (True, 0)
 
 
 def test_two_solo_runs_with_one_model_agree(bed: SoloBed) -> None:

@@ -185,6 +185,22 @@ def test_a_longer_line_ends_the_problem(bed: SoloBed, sign: str) -> None:
     assert len(bed.entries("error")) == 1
 
 
+@pytest.mark.parametrize(
+    ("source", "ending", "reason"),
+    [
+        ("", "solver ended", "by itself"),
+        ("sys.exit(7)", "solver failed", "exit status 7"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "solver killed", "SIGSEGV"),
+        ("call('llm', context={})", "no model", "there is no language model"),
+        ("call('llm', context={})\nsys.exit(1)", "solver failed", "exit status 1"),
+    ],
+)
+def test_it_is_told_why_a_solver_ended(bed: SoloBed, source: str, ending: str, reason: str) -> None:
+    bed.run(bed.solver(source))
+    assert (bed.record.ending, bed.record.reason[: len(reason)]) == (ending, reason)
+    assert f"{ending} ({reason}" in bed.output.getvalue()
+
+
 def test_of_standard_error_the_last_64_kilobytes_are_kept(bed: SoloBed) -> None:
     bed.run(bed.solver("for n in range(40_000): sys.stderr.write(f'{n:06d} \\n')\nsys.stderr.write('end')"))
     [entry] = bed.entries("solver_stderr")

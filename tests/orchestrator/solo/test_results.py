@@ -103,9 +103,30 @@ def test_the_table_shows_each_problem_with_calls_and_time(bed: SoloBed) -> None:
     shown = bed.output.getvalue()
     assert "Solved:   1 / 2" in shown
     assert [line.split("│")[1:3] for line in shown.splitlines() if line.startswith("│")] == [
-        [" easy    ", " solved       "],
-        [" hard    ", " solver ended "],
+        [" easy    ", " solved                   "],
+        [" hard    ", " solver ended (by itself) "],
     ]
+
+
+def test_long_ids_can_be_told_apart_in_a_narrow_table(bed: SoloBed) -> None:
+    bed.run(bed.solver(SOLVE_SOME))
+    names = [f"{'order5_' * 9}{number}_{'x' * 30}" for number in (4, 7)]
+    records = dict.fromkeys(names, bed.record)
+    problems = [Problem.read({**EASY, "id": name}) for name in names]
+    shown = io.StringIO()
+    Display(Console(file=shown, width=80)).table(problems, Results(solver="somebody", results=records), Path("out"))
+    cells = "".join(line.split("│")[1].strip() for line in shown.getvalue().splitlines() if line.startswith("│"))
+    assert cells == "".join(names)
+
+
+def test_results_of_an_earlier_version_are_read(bed: SoloBed) -> None:
+    bed.run(bed.solver(SOLVE))
+    written = json.loads(bed.results_file.read_bytes())
+    for added in ("reason", "llm_endings", "llm_failures"):
+        del written["results"]["easy"][added]
+    bed.results_file.write_text(json.dumps(written))
+    assert bed.run(bed.solver(SOLVE))
+    assert "1 of them solved before" in bed.output.getvalue()
 
 
 def test_of_many_problems_the_unsolved_are_shown(bed: SoloBed) -> None:

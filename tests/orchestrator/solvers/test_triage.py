@@ -158,8 +158,9 @@ def test_one_call_that_does_not_fit_ends_no_pass(asks: Contract, error: str, cal
     assert len(ended.scratch["asked.jsonl"]) == calls
 
 
-def test_a_budget_that_refuses_three_calls_in_a_row_is_used_up(asks: Contract) -> None:
-    asks.respond = by_law(dict.fromkeys([TURNED, DEEPER, NEEDS_FOUR[1], ALSO_FOUR[1]], 402))
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404])
+def test_whoever_refuses_three_calls_in_a_row_is_asked_no_more(asks: Contract, status: int) -> None:
+    asks.respond = by_law(dict.fromkeys([TURNED, DEEPER, NEEDS_FOUR[1], ALSO_FOUR[1]], status))
     assert len(asks.run("triage", tokens=100_000).heard) == 3
 
 

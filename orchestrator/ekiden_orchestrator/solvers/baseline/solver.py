@@ -388,8 +388,8 @@ def solo() -> None:
         if "error" in reply:
             return
         answer = answer_in(read_reply(str(reply.get("response", ""))), question)
-        if isinstance(answer, Answer) and accepted(answer):
-            return
+        if answer == note or (isinstance(answer, Answer) and accepted(answer)):
+            return  # after the same fault twice, the model would get the same prompt again
         note = answer if isinstance(answer, str) else "The last answer was refused."
 
 

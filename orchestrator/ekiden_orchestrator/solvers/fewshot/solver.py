@@ -242,9 +242,13 @@ class Models:
         return None
 
     def _take_error(self, error: str) -> None:
-        """Stop asking when the budget is used up; a call that alone is too large says nothing about the next one."""
+        """Stop asking when the budget is used up, or the upstream refuses each call.
+
+        A call that alone is too large, or is no good, says nothing about the next one; several in a row do.
+        """
         sys.stderr.write(f"no reply: {error[:500]}\n")
         is_refused = "exhausted" in error and "would be exhausted" not in error
+        is_refused = is_refused or bool(re.search(r"\b(?:HTTP|code:) 40[0134]\b", error))
         self._refusals = self._refusals + 1 if is_refused else 0
         used_up = self._refusals == REFUSALS_IN_A_ROW or (is_refused and self.left < LEAST_CALL_TOKENS)
         self.closed = used_up or "budget is zero" in error or "not set" in error
@@ -625,8 +629,8 @@ def solo() -> None:
         if "error" in reply:
             return
         answer = answer_in(read_reply(str(reply.get("response", ""))), question)
-        if isinstance(answer, Answer) and accepted(answer):
-            return
+        if answer == note or (isinstance(answer, Answer) and accepted(answer)):
+            return  # after the same fault twice, the model would get the same prompt again
         note = answer if isinstance(answer, str) else "The last answer was refused."
 
 
