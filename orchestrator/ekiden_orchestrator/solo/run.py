@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from ekiden_config import JudgeName, Settings
 from ekiden_judge import Problem
 from ekiden_judge.choice import ChooseJudge, Judge, choose_judge
-from ekiden_orchestrator.marathon.environment import CHECKOUT
+from ekiden_orchestrator.marathon.environment import CHECKOUT, built_in_environment
 from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_manifest
 from ekiden_orchestrator.marathon.model_access import find_models
@@ -189,6 +189,8 @@ class _Solo:
             "PYTHONUNBUFFERED": "1",
             MARK: secrets.token_hex(16),
         }
+        if self._submission.built_in:
+            environment |= built_in_environment(pool_s=None)
         bounds = self._bounds(list(folders.values()))
         return SolverProcess(
             (sys.executable, str(program)), environment=environment, directory=folders["solver"], bounds=bounds

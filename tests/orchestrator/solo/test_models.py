@@ -12,7 +12,7 @@ from ekiden_orchestrator.solo.config import SoloConfig, read_config, with_route
 from ekiden_orchestrator.solo.errors import SoloError
 from model_server import Answer, Heard, ModelServer, refusal
 from orchestrator.solo.conftest import SoloBed
-from orchestrator.solvers.scripts import COMMUTES, TURNED, TURNED_PROOF, by_law, proof, table
+from orchestrator.solvers.scripts import COMMUTES, NEEDS_FOUR, TURNED, TURNED_PROOF, by_law, proof, table
 
 PROMPT = "Round {history.round} for {problem.equation1}: {solver.wish}{history.attempts}"
 ASK = 'tell(call("llm", context={"wish": "please"}))'
@@ -246,3 +246,13 @@ def test_a_built_in_solver_is_not_started_for_a_model_that_nobody_serves(bed: So
         bed.run("baseline")
     assert not bed.results_file.exists()
     assert bed.run("baseline", model="scripted")
+
+
+def test_harvest_refutes_in_solo_and_leaves_a_true_problem(bed: SoloBed) -> None:
+    bed.problems.append({**bed.problems[0], "id": "large", "equation1": NEEDS_FOUR[0], "equation2": NEEDS_FOUR[1]})
+    assert bed.run("harvest")
+    bed.configure(solver={"timeout_seconds": 4})
+    bed.problems = [{**bed.problems[0], "id": "true", "equation1": COMMUTES, "equation2": COMMUTES}]
+    assert not bed.run("harvest")
+    record = bed.results.results["true"]
+    assert (record.judge_calls, record.ending, record.reason) == (0, "solver ended", "by itself")

@@ -2,6 +2,8 @@
 
 All problems get the cheap stages of the search first, then those that are left share the time in rising slices. Each
 answer is on disk as soon as it is found. True implications are left alone.
+
+Without a manifest the solver speaks the Solo protocol on its standard streams, and searches for half a minute at most.
 """
 
 import json
@@ -17,6 +19,8 @@ from ekiden_policies.schedule import search_limit_s, time_pool
 
 if TYPE_CHECKING:
     from ekiden_cayley.outcome import Outcome
+
+SOLO_SEARCH_S = 30.0
 
 
 def read_problems(path: str) -> list[tuple[str, tuple[Law, Law]]]:
@@ -40,7 +44,7 @@ def write_answer(output: TextIO, name: str, code: str) -> None:
     os.fsync(output.fileno())
 
 
-def main() -> None:
+def marathon() -> None:
     """Work through the manifest."""
     started = time.monotonic()
     # The search takes a second or more to load; the deadline counts it, the search's own time does not.
@@ -69,5 +73,29 @@ def main() -> None:
         refuter.refute_batch([pair for _, pair in problems], time_limit_s=limit_s, stop=stop, on_outcome=settle)
 
 
+def solo() -> None:
+    """Refute the one problem that the Solo runner gives, and have the answer judged."""
+    started = time.monotonic()
+    from ekiden_cayley.refuter import Refuter
+    from ekiden_cayley.stop import Stop
+
+    stop = Stop()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stop.cancel())
+    start = json.loads(sys.stdin.readline())
+    pair = parse_law(start["problem"]["equation1"]), parse_law(start["problem"]["equation2"])
+    budget_s = float(start["budget"]["timeout_seconds"])
+    limit_s = search_limit_s(SOLO_SEARCH_S, budget_s=budget_s, elapsed_s=time.monotonic() - started)
+    outcome = Refuter().refute(*pair, time_limit_s=limit_s, stop=stop)
+    if outcome.refutation is None:
+        return
+    answer = {"call": "judge", "verdict": "false", "code": lean_answer(outcome.refutation)}
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+
+
 if __name__ == "__main__":
-    main()
+    if "JUDGE_MARATHON_MANIFEST" in os.environ:
+        marathon()
+    else:
+        solo()
