@@ -38,14 +38,13 @@ class ProxyBed:
     @classmethod
     def make(cls, folder: Path, stack: ExitStack, server: ModelServer, caps: Caps, settings: dict[str, object]) -> Self:
         """Put everything up; it comes down with the stack."""
-        free, transport = settings.pop("unsent_is_free", None), settings.pop("transport", None)
-        assert transport is None or isinstance(transport, httpx2.AsyncBaseTransport)
+        free = settings.pop("unsent_is_free", None)
         budget = budget_settings(server.url, **settings)
         ledger = stack.enter_context(Ledger(folder / "ledger.sqlite3"))
         opened = ledger.open_budget("test", caps)
         upstreams = find_upstreams(budget, {"SCRIPTED_KEY": KEY})
         proxy = stack.enter_context(
-            Proxy(ledger, upstreams, budget, unsent_is_free=None if free is None else bool(free), transport=transport)
+            Proxy(ledger, upstreams, budget, unsent_is_free=None if free is None else bool(free))
         )
         return cls(server, ledger, proxy, opened.token, opened.budget, stack)
 

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import anyio
-import httpx2
 from starlette.datastructures import Headers
 from starlette.types import Receive, Send
 
 from ekiden_budget.answers import RawHeaders, raw_headers, send_answer
-from ekiden_budget.forwarding import Forwarder, NoAnswerError, Reply, Sending, read_whole
+from ekiden_budget.forwarding import Forwarder, NoAnswerError, Reply, Sending
 from ekiden_budget.intake import BodyRoom, read_body, read_object
 from ekiden_budget.metering import Caller, OpenCall, Till, budget_headers
 from ekiden_budget.passage import headers_back, headers_upstream, passes, upstream_failure, without_key
@@ -155,13 +154,13 @@ class CallDesk:
         try:
             with anyio.move_on_after(self._settings.upstream_timeout_s) as patience:
                 async with self._forwarder.exchange(priced.sending, call.progress) as reply:
-                    kind = reply.response.headers.get("content-type", "")
+                    kind = reply.headers.get("content-type", "")
                     if reply.error is None and priced.call.stream and kind.startswith("text/event-stream"):
                         patience.deadline = float("inf")  # from here on the client watches for silence
-                        await self._pass_stream(visit, priced, reply.response, call)
+                        await self._pass_stream(visit, priced, reply, call)
                         return
                     if reply.error is None:
-                        await self._pass_whole(visit, priced, reply.response, call)
+                        await self._pass_whole(visit, priced, reply, call)
                     else:
                         await self._pass_error(visit, priced, reply, call)
                 return
@@ -175,12 +174,12 @@ class CallDesk:
             text = f"upstream error: TimeoutError: no answer within {self._settings.upstream_timeout_s:g} s"
             raise RejectionError(502, text, code="upstream_failed", headers=NO_RETRY if visit.dialect == "chat" else {})
 
-    async def _pass_whole(self, visit: Visit, priced: _Priced, response: httpx2.Response, call: OpenCall) -> None:
-        body = await read_whole(response)
+    async def _pass_whole(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
+        body = await reply.read()
         usage = usage_in(priced.call.dialect, body)
         outcome = "answered" if usage else "unreadable"
         await self._till.settle(call, outcome, self.amount(priced.call, usage))
-        await visit.send(response.status_code, headers_back(response.headers) + _told(call), body)
+        await visit.send(reply.status, headers_back(reply.raw_headers) + _told(call), body)
 
     async def _pass_error(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
         body = reply.error or b""
@@ -190,18 +189,18 @@ class CallDesk:
         if not passes(visit.dialect, reply.status):
             raise upstream_failure(reply, priced.upstream.key, billed=_billed(call).tokens > 0)
         text = without_key(body.decode("utf-8", "replace"), priced.upstream.key).encode()
-        await visit.send(reply.status, headers_back(reply.response.headers) + _told(call), text)
+        await visit.send(reply.status, headers_back(reply.raw_headers) + _told(call), text)
 
-    async def _pass_stream(self, visit: Visit, priced: _Priced, response: httpx2.Response, call: OpenCall) -> None:
+    async def _pass_stream(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
         told = budget_headers(call.reserved.balance, call.reserved.notices, None)
-        headers = headers_back(response.headers) + raw_headers(told)
+        headers = headers_back(reply.raw_headers) + raw_headers(told)
         visit.answered = True
 
         async def settle(outcome: Outcome, usage: Usage | None, detail: str) -> None:
             await self._till.settle(call, outcome, self.amount(priced.call, usage), detail)
 
         passage = StreamPassage(priced.call, visit.receive, visit.send_message, settle, call.progress)
-        await passage.carry(response, headers)
+        await passage.carry(reply, headers)
 
     def amount(self, call: ModelCall, usage: Usage | None) -> Amount | None:
         """Return what a usage costs."""

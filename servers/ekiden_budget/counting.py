@@ -8,7 +8,7 @@ import anyio
 
 from ekiden_budget.answers import RawHeaders
 from ekiden_budget.calls import Visit
-from ekiden_budget.forwarding import Forwarder, NoAnswerError, Progress, Sending, read_whole
+from ekiden_budget.forwarding import Forwarder, NoAnswerError, Progress, Sending
 from ekiden_budget.intake import BodyRoom, read_body, read_object
 from ekiden_budget.metering import Caller, Till
 from ekiden_budget.passage import headers_back, headers_upstream, passes, upstream_failure, without_key
@@ -101,9 +101,9 @@ class TokenCounter:
 
     async def _ask(self, upstream: Upstream, sending: Sending) -> tuple[int, RawHeaders, bytes]:
         async with self._forwarder.exchange(sending, Progress()) as reply:
-            headers = headers_back(reply.response.headers)
+            headers = headers_back(reply.raw_headers)
             if reply.error is None:
-                return reply.status, headers, await read_whole(reply.response)
+                return reply.status, headers, await reply.read()
             if not passes("messages", reply.status):
                 raise upstream_failure(reply, upstream.key, billed=False)
             text = without_key(reply.error.decode("utf-8", "replace"), upstream.key)

@@ -1,15 +1,19 @@
 """Sending a call to its upstream, again where surely nothing was billed, and never longer than bounded."""
 
+import io
 import json
 import math
 import random
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import aiohttp
 import anyio
-import httpx2
+from yarl import URL
 
 from ekiden_budget.errors import BudgetError
 from ekiden_policies.budget import Outcome
@@ -26,7 +30,16 @@ _AFTER_WORK = frozenset({"content_filter", "json_validate_failed", "output_parse
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 10.0
 LARGEST_ANSWER = 64 * 1024 * 1024
-_NOT_CONNECTED = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
+_NOT_CONNECTED = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.InvalidURL,
+    aiohttp.NonHttpUrlClientError,
+    aiohttp.ServerFingerprintMismatch,
+)
+_LARGE_BODY = 1024 * 1024
+_LONGEST_LINE = 65_536
 
 
 class NoAnswerError(BudgetError):
@@ -35,13 +48,14 @@ class NoAnswerError(BudgetError):
     @classmethod
     def of(cls, error: Exception) -> "NoAnswerError":
         """Name what went wrong: its type, and its text if it has one."""
-        text = str(error)
-        return cls(f"upstream error: {type(error).__name__}: {text}" if text else f"upstream error: {_words(error)}")
+        return cls(f"upstream error: {_words(error)}")
 
 
 def _words(error: Exception) -> str:
-    quiet = isinstance(error, httpx2.TimeoutException | TimeoutError)
-    return f"{type(error).__name__}: the upstream was silent for too long" if quiet else type(error).__name__
+    kind, text = type(error).__name__, str(error)
+    if isinstance(error, TimeoutError):
+        text = "the upstream was silent for too long"
+    return f"{kind}: {text}" if text else kind
 
 
 @dataclass(slots=True)
@@ -70,39 +84,82 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The head of an answer.
+    """An answer whose head is there.
 
     Attributes:
-        response: Where the rest comes from.
         error: The body, if the status is no success; it is read already.
     """
 
-    response: httpx2.Response
+    _response: aiohttp.ClientResponse
     error: bytes | None = None
 
     @property
     def status(self) -> int:
         """The HTTP status."""
-        return self.response.status_code
+        return self._response.status
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The header, by names of any case."""
+        return self._response.headers
+
+    @property
+    def raw_headers(self) -> Sequence[tuple[bytes, bytes]]:
+        """The header as it came."""
+        return self._response.raw_headers
+
+    async def next_piece(self) -> bytes:
+        """Return what has come of the body since, uncompressed; empty at its end.
+
+        Raises:
+            NoAnswerError: If it breaks off.
+        """
+        try:
+            return await self._response.content.readany()
+        except (aiohttp.ClientError, OSError) as error:
+            raise NoAnswerError.of(error) from error
+
+    async def read(self) -> bytes:
+        """Read the body, as far as it is of a size that an answer can have.
+
+        Raises:
+            NoAnswerError: If it breaks off, or is too large.
+        """
+        pieces: list[bytes] = []
+        size = 0
+        while piece := await self.next_piece():
+            size += len(piece)
+            if size > LARGEST_ANSWER:
+                raise NoAnswerError(f"upstream error: an answer of more than {LARGEST_ANSWER} bytes")
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        """Drop what was not read, and with it the upstream's work."""
+        self._response.close()
 
 
 class Forwarder:
-    """The proxy's side of the upstreams: one client, whose connections are kept."""
+    """The proxy's side of the upstreams: one client, whose connections are kept; made where an event loop runs.
 
-    def __init__(self, settings: "BudgetSettings", transport: httpx2.AsyncBaseTransport | None = None) -> None:
+    It is aiohttp's, whose parser is compiled: the proxy adds a third less to a call than with httpx's.
+    """
+
+    def __init__(self, settings: "BudgetSettings") -> None:
         self._retries = settings.retries
-        self._timeout = httpx2.Timeout(settings.upstream_timeout_s, connect=settings.connect_timeout_s)
-        self._extensions = {"timeout": self._timeout.as_dict()}
-        self._urls: dict[str, httpx2.URL] = {}
-        limits = httpx2.Limits(max_connections=2 * settings.max_connections, max_keepalive_connections=64)
-        self._far = httpx2.AsyncClient(transport=transport, limits=limits, timeout=self._timeout)
-        self._near = None if transport else httpx2.AsyncHTTPTransport(limits=limits, trust_env=False)
+        self._targets: dict[str, tuple[URL, str | None]] = {}
+        connect, silence = settings.connect_timeout_s, settings.upstream_timeout_s
+        self._client = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=2 * settings.max_connections),
+            cookie_jar=aiohttp.DummyCookieJar(),  # one that an upstream set for one caller is not for another
+            timeout=aiohttp.ClientTimeout(connect=connect, sock_connect=connect, sock_read=silence),
+            max_line_size=_LONGEST_LINE,
+            max_field_size=_LONGEST_LINE,
+        )
 
     async def aclose(self) -> None:
         """Close every connection."""
-        await self._far.aclose()
-        if self._near is not None:
-            await self._near.aclose()
+        await self._client.close()
 
     @asynccontextmanager
     async def exchange(self, sending: Sending, progress: Progress) -> AsyncGenerator[Reply]:
@@ -115,20 +172,18 @@ class Forwarder:
         try:
             yield reply
         finally:
-            with anyio.CancelScope(shield=True):
-                await reply.response.aclose()
+            reply.close()
 
     async def get(self, url: str, headers: dict[str, str], timeout_s: float) -> object:
         """Return the JSON at an address; None if there is none."""
         try:
             with anyio.fail_after(timeout_s):
-                response = await self._send(httpx2.Request("GET", url, headers=_ALWAYS | headers))
+                reply = await self._send("GET", url, headers)
                 try:
-                    return cast("object", json.loads(await read_whole(response))) if response.is_success else None
+                    return None if reply.error is not None else cast("object", json.loads(await reply.read()))
                 finally:
-                    with anyio.CancelScope(shield=True):
-                        await response.aclose()
-        except (httpx2.HTTPError, NoAnswerError, TimeoutError, ValueError, RecursionError):
+                    reply.close()
+        except (aiohttp.ClientError, NoAnswerError, OSError, ValueError, RecursionError):
             return None
 
     async def _first_that_counts(self, sending: Sending, progress: Progress) -> Reply:
@@ -143,7 +198,7 @@ class Forwarder:
                     raise NoAnswerError.of(error) from error
                 await anyio.sleep(_usual_pause(progress.attempts))
                 continue
-            except httpx2.HTTPError as error:
+            except (aiohttp.ClientError, OSError) as error:
                 progress.detail = f"{type(error).__name__}: {error}"
                 raise NoAnswerError.of(error) from error
             if reply.error is None:
@@ -152,64 +207,43 @@ class Forwarder:
             progress.detail = f"HTTP {reply.status}"
             if reply.status in REFUSED and not billed:
                 progress.outcome = "unsent"
-            pause = _asked_pause(reply.response.headers, progress.attempts)
+            pause = _asked_pause(reply.headers, progress.attempts)
             if not left or billed or reply.status not in RETRIED or pause > LONGEST_PAUSE_S:
                 return reply
             await anyio.sleep(pause)
 
     async def _send_once(self, sending: Sending, progress: Progress) -> Reply:
-        url = self._urls.get(sending.url) or self._urls.setdefault(sending.url, httpx2.URL(sending.url))
-        # made by hand, so that no cookie that an upstream set for one caller is sent for another
-        request = httpx2.Request(
-            "POST", url, headers=_ALWAYS | sending.headers, content=sending.body, extensions=self._extensions
-        )
         progress.outcome, progress.detail = "failed", "cut short"
-        response = await self._send(request)
-        if response.is_success:
+        return await self._send("POST", sending.url, sending.headers, sending.body)
+
+    async def _send(self, method: str, url: str, headers: dict[str, str], body: bytes | None = None) -> Reply:
+        target, proxy = self._targets.get(url) or self._targets.setdefault(
+            url, (URL(url, encoded=True), proxy_for(url))
+        )
+        data = io.BytesIO(body) if body and len(body) > _LARGE_BODY else body  # large ones are sent piece by piece
+        response = await self._client.request(
+            method, target, data=data, headers=_ALWAYS | headers, allow_redirects=False, proxy=proxy
+        )
+        if 200 <= response.status < 300:
             return Reply(response)
         try:
-            return Reply(response, await read_whole(response))
+            return Reply(response, await Reply(response).read())
         finally:
-            with anyio.CancelScope(shield=True):
-                await response.aclose()
-
-    async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request the way that suits its address: on this machine directly, whatever the environment says."""
-        url = request.url
-        if self._near is not None and url.scheme == "http" and url.host in _HERE:
-            return await self._near.handle_async_request(request)
-        return await self._far.send(request, stream=True)
+            response.close()
 
 
 _ALWAYS = {"accept-encoding": "identity", "user-agent": "ekiden"}
 _HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-def pieces_of(response: httpx2.Response) -> AsyncIterable[bytes]:
-    """Return the body of an answer as it comes, uncompressed."""
-    stream = response.stream
-    if "content-encoding" not in response.headers and isinstance(stream, httpx2.AsyncByteStream):
-        return stream
-    return response.aiter_bytes()
-
-
-async def read_whole(response: httpx2.Response) -> bytes:
-    """Read an answer, as far as it is of a size that an answer can have.
-
-    Raises:
-        NoAnswerError: If it breaks off, or is too large.
-    """
-    pieces: list[bytes] = []
-    size = 0
-    try:
-        async for piece in pieces_of(response):
-            size += len(piece)
-            if size > LARGEST_ANSWER:
-                raise NoAnswerError(f"upstream error: an answer of more than {LARGEST_ANSWER} bytes")
-            pieces.append(piece)
-    except httpx2.HTTPError as error:
-        raise NoAnswerError.of(error) from error
-    return b"".join(pieces)
+def proxy_for(url: str) -> str | None:
+    """Return the HTTP proxy that the environment names for an address; those on this machine are reached directly."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in _HERE or proxy_bypass(host):
+        return None
+    proxy = getproxies().get(parts.scheme)
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def tells_work(body: bytes) -> bool:
@@ -231,7 +265,7 @@ def _usual_pause(attempt: int) -> float:
     return min(FIRST_PAUSE_S * 2 ** (attempt - 1), LONGEST_PAUSE_S) * random.uniform(0.75, 1)
 
 
-def _asked_pause(headers: httpx2.Headers, attempt: int) -> float:
+def _asked_pause(headers: Mapping[str, str], attempt: int) -> float:
     """Return the seconds until the upstream wants to be asked again; those of a date are not counted."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:

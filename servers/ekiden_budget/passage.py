@@ -1,9 +1,9 @@
 """Which headers pass the proxy, and what of an upstream's error does."""
 
 import json
+from collections.abc import Sequence
 from typing import cast
 
-import httpx2
 from starlette.datastructures import Headers
 
 from ekiden_budget.answers import RawHeaders
@@ -68,15 +68,15 @@ def headers_upstream(asked: Headers, dialect: Dialect, *, stream: bool) -> dict[
     return headers
 
 
-def headers_back(headers: httpx2.Headers) -> RawHeaders:
+def headers_back(headers: Sequence[tuple[bytes, bytes]]) -> RawHeaders:
     """Return the headers of an answer that its caller may see: not those of the connection, nor those of the owner."""
-    dropped = {name.strip().lower() for name in headers.get("connection", "").split(",")} | _KEPT_BACK
+    given = [(name.decode("latin-1").lower(), value) for name, value in headers]
+    named = b",".join(value for name, value in given if name == "connection").decode("latin-1").lower()
+    dropped = {name.strip() for name in named.split(",")} | _KEPT_BACK
     return [
-        (name.lower(), value)
-        for name, value in headers.raw
-        if (text := name.decode("latin-1").lower()) not in dropped
-        and not text.startswith(_OURS)
-        and not any(word in text for word in _ABOUT_THE_OWNER)
+        (name.encode("latin-1"), value)
+        for name, value in given
+        if name not in dropped and not name.startswith(_OURS) and not any(word in name for word in _ABOUT_THE_OWNER)
     ]
 
 
@@ -98,8 +98,8 @@ def upstream_failure(reply: Reply, key: str, *, billed: bool) -> RejectionError:
     if billed or status not in RETRIED:
         # Sent again by the client, the call would be billed again, or turned away for the same reason.
         headers |= NO_RETRY
-    elif "retry-after" in reply.response.headers:
-        headers["retry-after"] = reply.response.headers["retry-after"]
+    elif "retry-after" in reply.headers:
+        headers["retry-after"] = reply.headers["retry-after"]
     text = f"upstream error: HTTP {status}: {reason}" if reason else f"upstream error: HTTP {status}"
     code = "upstream_refused" if status in REFUSED else "upstream_failed"
     return RejectionError(502, text, code=code, headers=headers)

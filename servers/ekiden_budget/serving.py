@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import anyio
-import httpx2
 import uvicorn
 from anyio.abc import TaskStatus
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -51,7 +50,6 @@ class Proxy:
         host: str = "127.0.0.1",
         port: int = 0,
         unsent_is_free: bool | None = None,
-        transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         self._ledger = ledger
         self._upstreams = tuple(upstreams)
@@ -59,7 +57,6 @@ class Proxy:
         self._host = host
         self._port = port
         self._free = settings.unsent_is_free if unsent_is_free is None else unsent_is_free
-        self._transport = transport
         self._threads = ExitStack()
         self._portal: BlockingPortal | None = None
         self._served: Future[None] | None = None
@@ -110,7 +107,7 @@ class Proxy:
 
     async def _serve(self, listening: socket.socket, *, task_status: TaskStatus[anyio.Event]) -> None:
         closing = anyio.Event()
-        forwarder = Forwarder(self._settings, self._transport)
+        forwarder = Forwarder(self._settings)
         prices = PriceList.from_settings(self._settings)
         try:
             async with LedgerThread() as thread, anyio.create_task_group() as tasks:

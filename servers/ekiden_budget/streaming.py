@@ -3,11 +3,10 @@
 from collections.abc import Awaitable, Callable
 
 import anyio
-import httpx2
 from starlette.types import Receive, Send
 
 from ekiden_budget.answers import RawHeaders
-from ekiden_budget.forwarding import NoAnswerError, Progress, pieces_of
+from ekiden_budget.forwarding import NoAnswerError, Progress, Reply
 from ekiden_budget.wire import ModelCall, StreamReader, Usage, error_event
 from ekiden_policies.budget import Outcome
 
@@ -31,17 +30,17 @@ class StreamPassage:
         self._reader = StreamReader(call.dialect, hide_usage_event=call.adds_usage_event)
         self._settled = False
 
-    async def carry(self, response: httpx2.Response, headers: RawHeaders) -> None:
+    async def carry(self, reply: Reply, headers: RawHeaders) -> None:
         """Pass a stream on, and settle before its end is passed: who sees the end sees the bill.
 
         A caller who hangs up ends the upstream's work too, at the price of what was reserved unless the usage is known.
         """
         self._progress.detail = "the proxy is closing"
         try:
-            await self._send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+            await self._send({"type": "http.response.start", "status": reply.status, "headers": headers})
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._watch, tasks.cancel_scope)
-                self._progress.detail = await self._pump(response)
+                self._progress.detail = await self._pump(reply)
                 tasks.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
@@ -57,11 +56,11 @@ class StreamPassage:
         self._progress.detail = "the caller hung up"
         scope.cancel()
 
-    async def _pump(self, response: httpx2.Response) -> str:
+    async def _pump(self, reply: Reply) -> str:
         """Pass all of a stream; return what went wrong, if something did."""
         reader = self._reader
         try:
-            async for piece in pieces_of(response):
+            while piece := await reply.next_piece():
                 passed = reader.feed(piece)
                 if reader.ended and not self._settled:
                     before, passed = _without_last_event(passed)
@@ -74,8 +73,8 @@ class StreamPassage:
             if not self._settled and reader.usage is not None:
                 await self._settle_with("answered")
             await self._pass(held_back)
-        except httpx2.HTTPError as error:
-            return str(NoAnswerError.of(error))
+        except NoAnswerError as error:
+            return str(error)
         except TimeoutError:
             return "the caller did not read its stream"
         if self._settled:
