@@ -269,7 +269,7 @@ def responder(tokens: Mapping[str, int]) -> "Callable[[Heard], Answer]":
 async def main() -> None:
     """Measure all that was asked for."""
     parser = argparse.ArgumentParser(description="The budget proxy beside LiteLLM's.")
-    parser.add_argument("--calls", type=int, default=320, help="calls a side and line")
+    parser.add_argument("--calls", type=int, default=240, help="calls a side and line")
     parser.add_argument("--callers", type=int, nargs="+", default=[1, 16, 64])
     parser.add_argument("--redis", default="", help="HOST:PORT of a Redis for LiteLLM")
     parser.add_argument("--folder", type=Path, default=platformdirs.user_cache_path("ekiden") / f"litellm-{VERSION}")
@@ -297,7 +297,8 @@ async def main() -> None:
         budgets = {case: ledger.open_budget(case, Caps(nanodollars=int(usd * 10**9))) for case, usd in caps.items()}
         config = folder / "litellm.yaml"
         config.write_text(
-            litellm_settings({case: fast if case == TIMED else server.url for case in caps}, caps, given.redis)
+            litellm_settings({case: fast if case == TIMED else server.url for case in caps}, caps, given.redis),
+            encoding="utf-8",
         )
         print(f"LiteLLM {VERSION}{' with Redis' * bool(given.redis)} -> ours, and the ratio ours/LiteLLM's", flush=True)
         with litellm_proxy(command, config) as their_url, ours(fast) as [our_url]:
