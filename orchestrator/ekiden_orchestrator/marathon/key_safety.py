@@ -2,14 +2,15 @@
 
 from ekiden_config import MarathonSettings
 from ekiden_orchestrator.marathon.errors import MarathonError
+from ekiden_orchestrator.marathon.events import SolverStarted
 from ekiden_orchestrator.marathon.model_access import ModelSource
 from ekiden_orchestrator.marathon.plan import KEEP_KEYS, isolations_for
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.marathon.trial import try_isolation
 
 _WAYS_OUT = (
-    "Take the keys out of the environment (and of [budget.upstreams]), run where Linux has user namespaces, or, if you "
-    "trust the solver, set marathon.allow_readable_keys = true."
+    "Take the keys out of the environment (and of [budget.upstreams]), run on Linux 5.12 or newer with user "
+    "namespaces, or, if you trust the solver, set marathon.allow_readable_keys = true."
 )
 
 
@@ -30,9 +31,20 @@ def require_unreadable_keys(submission: Submission, models: ModelSource, setting
             f"language models ({', '.join(models.names)}). Set marathon.isolation = 'auto'. Or: {_WAYS_OUT}"
         )
     trial = try_isolation()
-    if trial is None or trial.isolation not in KEEP_KEYS:
+    if not keeps_keys(trial):
         raised = "; ".join(f"{kind}: {why}" for kind, why in (trial.refused if trial else {}).items())
+        why = f"it has no namespaces for it ({raised})"
+        if trial is not None and trial.isolation in KEEP_KEYS:
+            why = "it cannot make the file system read-only for it"
         raise MarathonError(
             f"This system cannot keep the solver {submission.name!r} from reading the keys of the language models "
-            f"({', '.join(models.names)}): it has no namespaces for it ({raised}). {_WAYS_OUT}"
+            f"({', '.join(models.names)}): {why}. {_WAYS_OUT}"
         )
+
+
+def keeps_keys(trial: SolverStarted | None) -> bool:
+    """Tell whether keys are safe from a solver that is not ours, as a trial went.
+
+    Where the rest of the file system is not read-only, a solver could write into a program that its owner runs next.
+    """
+    return trial is not None and trial.isolation in KEEP_KEYS and trial.read_only

@@ -18,7 +18,7 @@ from ekiden_orchestrator.marathon.environment import CHECKOUT, built_in_environm
 from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_manifest
 from ekiden_orchestrator.marathon.model_access import find_models
-from ekiden_orchestrator.marathon.plan import isolations_for
+from ekiden_orchestrator.marathon.plan import KEEP_KEYS, isolations_for
 from ekiden_orchestrator.marathon.served_model import require_served
 from ekiden_orchestrator.marathon.submission import SHARING_SOLVER, SOLVER_FILE, Submission, read_submission
 from ekiden_orchestrator.solo.config import SoloConfig, judged_by, with_model, with_route
@@ -110,7 +110,14 @@ def run_solo(
         ledger = output.with_name(f"{output.stem}.ledger.db")
         with open_models(models, config.llm, ledger=ledger, name=name, tokens=tokens) as run_models:
             solo = _Solo(
-                submission, manifest, settings=settings, config=config, judge=judge, models=run_models, display=display
+                submission,
+                manifest,
+                settings=settings,
+                config=config,
+                judge=judge,
+                models=run_models,
+                has_keys=models.has_keys,
+                display=display,
             )
             for problem in open_problems:
                 results.keep(output, problem, solo.run(problem))
@@ -130,6 +137,7 @@ class _Solo:
         config: SoloConfig,
         judge: Judge,
         models: RunModels,
+        has_keys: bool,
         display: Display,
     ) -> None:
         self._submission = submission
@@ -138,6 +146,7 @@ class _Solo:
         self._config = config
         self._judge = judge
         self._models = models
+        self._has_keys = has_keys
         self._display = display
         self._prompt = read_prompt(submission.source)
 
@@ -201,6 +210,8 @@ class _Solo:
         isolations = isolations_for(marathon.isolation)
         if self._submission.built_in:  # Ekiden itself: it may see its own packages
             isolations = tuple(kind for kind in isolations if kind != "confined")
+        elif self._has_keys and not marathon.allow_readable_keys:
+            isolations = tuple(kind for kind in isolations if kind in KEEP_KEYS)
         return Bounds(
             time_limit_s=self._config.solver.timeout_seconds,
             file_bytes=marathon.file_limit_bytes,

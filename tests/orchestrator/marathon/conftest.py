@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ekiden_config import load_settings
-from ekiden_orchestrator.marathon.plan import KEEP_KEYS
+from ekiden_orchestrator.marathon.key_safety import keeps_keys
 from ekiden_orchestrator.marathon.trial import try_isolation
 from marathon_bed import Bed
 from model_server import ModelServer
@@ -31,8 +31,7 @@ def bed(tmp_path: Path) -> Bed:
 @pytest.fixture(scope="session")
 def keys_are_kept() -> bool:
     """Whether this system keeps a solver from reading the keys of its runner."""
-    trial = try_isolation()
-    return trial is not None and trial.isolation in KEEP_KEYS
+    return keeps_keys(try_isolation())
 
 
 @pytest.fixture

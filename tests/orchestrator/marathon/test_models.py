@@ -17,8 +17,9 @@ from inline_snapshot import snapshot
 from ekiden_budget.ledger import Ledger
 from ekiden_budget.records import BudgetId
 from ekiden_orchestrator.marathon.errors import MarathonError
-from ekiden_orchestrator.marathon.events import AttemptEnded, read_events
+from ekiden_orchestrator.marathon.events import AttemptEnded, SolverStarted, read_events
 from ekiden_orchestrator.marathon.folder import RunFolder
+from ekiden_orchestrator.marathon.key_safety import keeps_keys
 from ekiden_orchestrator.marathon.model_access import settle_abandoned
 from ekiden_orchestrator.marathon.run import resume_run, score_run
 from ekiden_orchestrator.marathon.spending import calls_in_words
@@ -330,6 +331,38 @@ def test_where_a_solver_could_read_the_key_the_run_is_refused(bed: Bed, models: 
     assert bed.run(str(bed.root / "somebody"), tokens=TOKENS).isolation == isolation
     assert "may be able to read the keys" in bed.printed
     assert models.connections == 0
+
+
+@pytest.mark.parametrize(
+    ("isolation", "read_only", "kept"),
+    [("confined", True, True), ("confined", False, False), ("namespaces", True, False)],
+)
+def test_keys_are_safe_only_where_a_solver_writes_nothing_but_its_own(
+    isolation: str, *, read_only: bool, kept: bool
+) -> None:
+    assert keeps_keys(SolverStarted(attempt=1, isolation=isolation, read_only=read_only, refused={})) == kept
+
+
+def test_a_solver_beside_keys_reaches_no_ledger(bed: Bed, models: ModelServer, *, keys_are_kept: bool) -> None:
+    if not keys_are_kept:
+        pytest.skip("this system does not keep keys from solvers")
+    models.script(*[Answer("17", tokens=(20, 30))] * 2)
+    ledger = RunFolder(bed.run_folder).ledger.name
+    source = f"""
+call_llm("Prove it", config={{"max_output_tokens": 100}})
+run = os.path.dirname(os.path.dirname(os.path.dirname(output)))
+seen = os.listdir(run)
+for name in ("{ledger}", "{ledger}-wal", "{ledger}-shm", "events.jsonl"):
+    try:
+        with open(os.path.join(run, name), "wb") as file:
+            file.write(b"nothing was spent")
+    except OSError:
+        pass
+report(seen=seen, reply=call_llm("Prove it", config={{"max_output_tokens": 100}}))
+"""
+    summary = bed.run(bed.solver(HELPER + source), tokens=TOKENS)
+    assert bed.scratch_report()["seen"] == ["attempts"]
+    assert (summary.model_calls, summary.tokens_used) == ({"answered": 2}, 100)
 
 
 def test_an_upstream_without_a_key_needs_no_isolation(bed: Bed, models: ModelServer) -> None:
