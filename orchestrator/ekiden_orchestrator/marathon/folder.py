@@ -9,6 +9,8 @@ from pathlib import Path
 from ekiden_orchestrator.marathon.manifest import Manifest
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission
 
+_OLD_LEDGER = "budget.sqlite"
+"""The ledger's name in the folders of runs that began before it was that of every other ledger."""
 HELPER = Path(__file__).parent / "contract" / "marathon_llm.py"
 
 
@@ -105,7 +107,10 @@ class RunFolder:
     @property
     def ledger(self) -> Path:
         """The ledger of what language models cost; it holds no token and no key."""
-        return self.root / "budget.sqlite"
+        from ekiden_budget.holder import LEDGER_FILE
+
+        old = self.root / _OLD_LEDGER
+        return old if old.is_file() else self.root / LEDGER_FILE
 
     @property
     def telemetry(self) -> Path:

@@ -62,12 +62,7 @@ def decide(
     except MarathonBudgetError as error:
         raise MarathonError(f"{error}") from error
     caps_of(budget.tokens, budget.usd)
-    if request.problem_seconds is not None and not 0 < request.problem_seconds < math.inf:
-        raise MarathonError(f"--problem-seconds is {request.problem_seconds!r}; it needs a number above 0.")
-    if request.problem_seconds is not None and not submission.takes_share:
-        raise MarathonError("--problem-seconds is for the solver 'harvest'; others share out their time themselves.")
-    if request.model is not None and submission.built_in and not submission.asks_models:
-        raise MarathonError(f"--model is for solvers that ask a language model; {submission.name!r} asks none.")
+    _require_fitting(request, submission)
     pool_s = time_pool(problems, budget_s=budget.seconds, problem_s=request.problem_seconds)
     return RunStarted(
         versions=versions(),
@@ -87,3 +82,13 @@ def decide(
         pool_seconds=pool_s if submission.takes_share else None,
         judge=judge,
     )
+
+
+def _require_fitting(request: Request, submission: Submission) -> None:
+    """Refuse what is not for this solver."""
+    if request.problem_seconds is not None and not 0 < request.problem_seconds < math.inf:
+        raise MarathonError(f"--problem-seconds is {request.problem_seconds!r}; it needs a number above 0.")
+    if request.problem_seconds is not None and not submission.takes_share:
+        raise MarathonError("--problem-seconds is for the solver 'harvest'; others share out their time themselves.")
+    if request.model is not None and submission.built_in and not submission.asks_models:
+        raise MarathonError(f"--model is for solvers that ask a language model; {submission.name!r} asks none.")

@@ -132,9 +132,3 @@ def with_route(budget: BudgetSettings, llm: ModelSection, environ: Mapping[str, 
         return BudgetSettings.model_validate({**values, "upstreams": own | others})
     except ValidationError as error:
         raise SoloError(f"llm.base_url or llm.api_key_env cannot be used: {error.errors()[0]['msg']}.") from error
-
-
-def is_openrouter(url: str) -> bool:
-    """Tell whether an address is OpenRouter's, which alone knows `provider` and `reasoning`."""
-    host = urlsplit(url).hostname or ""
-    return host == "openrouter.ai" or host.endswith(".openrouter.ai")

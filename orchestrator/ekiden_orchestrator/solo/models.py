@@ -10,7 +10,6 @@ import anyio
 
 from ekiden_orchestrator.marathon.model_access import caps_of
 from ekiden_orchestrator.marathon.spending import Spending, spending_of
-from ekiden_orchestrator.solo.config import ModelSection, is_openrouter
 from ekiden_policies.budget import Caps
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from ekiden_budget import BudgetId, Ledger
     from ekiden_budget.serving import Proxy
     from ekiden_orchestrator.marathon.model_access import ModelSource
+    from ekiden_orchestrator.solo.config import ModelSection
 
 NO_MODELS = (
     "there is no language model: set OPENROUTER_API_KEY, OPENAI_API_KEY, DEEPSEEK_API_KEY or ANTHROPIC_API_KEY, "
@@ -93,10 +93,17 @@ class ProblemModels:
 
 @dataclass(frozen=True, slots=True)
 class RunModels:
-    """The models of a whole run; without a ledger there are none."""
+    """The models of a whole run; without a ledger there are none.
+
+    Attributes:
+        llm: How they are asked.
+        routes: Whether the upstream takes a provider and an effort.
+        has_keys: Whether there is a key that a solver must not see.
+    """
 
     llm: ModelSection
     routes: bool = False
+    has_keys: bool = False
     _ledger: Ledger | None = None
     _proxy: Proxy | None = None
     _run: BudgetId | None = None
@@ -147,8 +154,8 @@ def open_models(
         stack.callback(opened_ledger.close_budget, run)
         proxy = stack.enter_context(Proxy(opened_ledger, source.upstreams, source.settings))
         stack.callback(proxy.close, drain_s=_DRAIN_S)
-        routes = chosen is not None and is_openrouter(chosen.base_url)
-        yield RunModels(llm, routes, opened_ledger, proxy, run)
+        routes = chosen is not None and chosen.is_openrouter
+        yield RunModels(llm, routes, source.has_keys, opened_ledger, proxy, run)
 
 
 def _reply(answer: object) -> Reply:

@@ -17,7 +17,7 @@ from ekiden_judge.choice import ChooseJudge, Judge, choose_judge
 from ekiden_orchestrator.marathon.environment import CHECKOUT, built_in_environment
 from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_manifest
-from ekiden_orchestrator.marathon.model_access import find_models
+from ekiden_orchestrator.marathon.model_access import ModelSource, find_models
 from ekiden_orchestrator.marathon.plan import KEEP_KEYS, isolations_for
 from ekiden_orchestrator.marathon.served_model import require_served
 from ekiden_orchestrator.marathon.submission import SHARING_SOLVER, SOLVER_FILE, Submission, read_submission
@@ -89,11 +89,8 @@ def run_solo(
     with _held(output), choose(judge_name, settings) as judge:
         results = read_results(output, submission.name)
         open_problems = [problem for problem in chosen if not _is_settled(results, problem, judge_name)]
-        tokens = request.budget_tokens
-        if tokens is None:
-            tokens = TOKENS_PER_PROBLEM * len(open_problems)
-        if tokens and models.upstreams and _asks(submission, config):
-            require_served(config.llm.model, models)
+        tokens = _tokens_for(open_problems, request)
+        _require_model(submission, config, models, tokens)
         undertaking = Undertaking(
             submission=submission,
             problems=manifest.name,
@@ -106,18 +103,10 @@ def run_solo(
             output=output,
         )
         display.heading(undertaking)
-        name = f"solo {submission.name} {manifest.name}"
-        ledger = output.with_name(f"{output.stem}.ledger.db")
+        name, ledger = f"solo {submission.name} {manifest.name}", _ledger_of(output)
         with open_models(models, config.llm, ledger=ledger, name=name, tokens=tokens) as run_models:
             solo = _Solo(
-                submission,
-                manifest,
-                settings=settings,
-                config=config,
-                judge=judge,
-                models=run_models,
-                has_keys=models.has_keys,
-                display=display,
+                submission, manifest, settings=settings, config=config, judge=judge, models=run_models, display=display
             )
             for problem in open_problems:
                 results.keep(output, problem, solo.run(problem))
@@ -137,7 +126,6 @@ class _Solo:
         config: SoloConfig,
         judge: Judge,
         models: RunModels,
-        has_keys: bool,
         display: Display,
     ) -> None:
         self._submission = submission
@@ -146,7 +134,6 @@ class _Solo:
         self._config = config
         self._judge = judge
         self._models = models
-        self._has_keys = has_keys
         self._display = display
         self._prompt = read_prompt(submission.source)
 
@@ -210,7 +197,7 @@ class _Solo:
         isolations = isolations_for(marathon.isolation)
         if self._submission.built_in:  # Ekiden itself: it may see its own packages
             isolations = tuple(kind for kind in isolations if kind != "confined")
-        elif self._has_keys and not marathon.allow_readable_keys:
+        elif self._models.has_keys and not marathon.allow_readable_keys:
             isolations = tuple(kind for kind in isolations if kind in KEEP_KEYS)
         return Bounds(
             time_limit_s=self._config.solver.timeout_seconds,
@@ -226,11 +213,19 @@ class _Solo:
         return [*checkout, PROBLEM_SETS, self._manifest.origin]
 
 
-def _asks(submission: Submission, config: SoloConfig) -> bool:
-    """Tell whether the model is to be looked for: a solver that is not ours may ask none, unless one was named."""
-    if submission.built_in:
-        return submission.name != SHARING_SOLVER
-    return "model" in config.llm.model_fields_set
+def _tokens_for(problems: Sequence[Problem], request: SoloRequest) -> int:
+    return TOKENS_PER_PROBLEM * len(problems) if request.budget_tokens is None else request.budget_tokens
+
+
+def _require_model(submission: Submission, config: SoloConfig, models: ModelSource, tokens: int) -> None:
+    """Make sure that the model can be had; a solver that is not ours may ask none, unless one was named.
+
+    Raises:
+        MarathonError: No upstream serves it.
+    """
+    asks = submission.name != SHARING_SOLVER if submission.built_in else "model" in config.llm.model_fields_set
+    if asks and tokens and models.upstreams:
+        require_served(config.llm.model, models)
 
 
 def _modules() -> list[Path]:
@@ -254,6 +249,13 @@ def _is_settled(results: Results, problem: Problem, judge: JudgeName) -> bool:
 
 def _default_output(settings: Settings, submission: Submission, manifest: Manifest) -> Path:
     return Path(settings.marathon.runs_dir).parent / "solo" / f"{submission.name}__{manifest.name}.json"
+
+
+def _ledger_of(output: Path) -> Path:
+    """Return the ledger's file, beside the results."""
+    from ekiden_budget.holder import LEDGER_FILE
+
+    return output.with_name(f"{output.stem}.{LEDGER_FILE}")
 
 
 @contextmanager

@@ -144,7 +144,7 @@ report(reply=reply, tokens=os.environ["JUDGE_MARATHON_BUDGET_TOKENS"],
     assert (summary.exit_code, summary.tokens_used, summary.usd_spent, summary.models) == (0, 0, None, ())
     assert "no language model can be reached" in bed.printed.lower()
     assert "No language model can be reached" in (bed.run_folder / "run.log").read_text(encoding="utf-8")
-    assert not (bed.run_folder / "budget.sqlite").exists()
+    assert not (bed.run_folder / "budget.sqlite3").exists()
 
 
 def test_with_an_upstream_the_reference_gives_the_tokens(bed: Bed, models: ModelServer) -> None:
@@ -253,7 +253,7 @@ def test_the_events_and_the_telemetry_say_what_the_ledger_says(bed: Bed, models:
     summary = bed.run(bed.solver(HELPER + "call_llm('Prove it', config={'purpose': ids[0]})"), tokens=10_000)
     ended = next(event for event in read_events(bed.run_folder / "events.jsonl") if isinstance(event, AttemptEnded))
     assert ended.spending is not None
-    with Ledger(bed.run_folder / "budget.sqlite") as ledger:
+    with Ledger(bed.run_folder / "budget.sqlite3") as ledger:
         status = ledger.status(BudgetId("run"))
         (call,) = ledger.calls(BudgetId("run"))
     assert summary.tokens_used == ended.spending.tokens == status.settled.tokens == 50
@@ -299,7 +299,7 @@ else:
     assert [attempt.reason for attempt in resumed.attempts] == ["lost", "exited"]
     reply = cast("dict[str, object]", after["reply"])
     assert (reply["response"], reply["budget_remaining"]) == ("18", left - 5)
-    with Ledger(bed.run_folder / "budget.sqlite") as ledger:
+    with Ledger(bed.run_folder / "budget.sqlite3") as ledger:
         assert ledger.authenticate(str(before["token"])) is None
 
 
@@ -387,6 +387,12 @@ def test_an_upstream_whose_key_is_missing_is_told_before_anything_is_made(
     with pytest.raises(MarathonError, match="'SCRIPTED_API_KEY', which is not set"):
         bed.run(bed.solver(""), tokens=TOKENS)
     assert not bed.run_folder.exists()
+
+
+def test_an_older_run_goes_on_with_the_ledger_that_it_has(tmp_path: Path) -> None:
+    assert RunFolder(tmp_path).ledger.name == "budget.sqlite3"
+    (tmp_path / "budget.sqlite").touch()
+    assert RunFolder(tmp_path).ledger.name == "budget.sqlite"
 
 
 def test_a_run_killed_between_its_ledger_and_its_budget_has_spent_nothing(tmp_path: Path) -> None:

@@ -188,6 +188,6 @@ def test_key_isolation(bed: Bed, *, keys_are_kept: bool) -> None:
     assert str(report["openai"]).startswith("http://127.0.0.1:")
     assert str(report["openai"]) == f"{report['anthropic']}/v1"
     written = {path.name: path.read_bytes() for path in bed.run_folder.rglob("*") if path.is_file()}
-    assert "budget.sqlite" in written
+    assert "budget.sqlite3" in written
     assert [name for name, data in written.items() if b"the-runners-own-key" in data] == []
     assert [name for name, data in written.items() if token.encode() in data] == ["report.json"]

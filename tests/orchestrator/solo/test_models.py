@@ -52,7 +52,7 @@ def test_calls_are_settled_in_the_ledger_beside_the_results(bed: SoloBed, model:
     bed.problems.append({**bed.problems[0], "id": "second"})
     bed.run(bed.solver(ASK), tokens=200_000)
     assert {name: record.tokens for name, record in bed.results.results.items()} == {"easy": 100, "second": 7}
-    with Ledger(bed.results_file.with_name("out.ledger.db"), create=False) as ledger:
+    with Ledger(bed.results_file.with_name("out.budget.sqlite3"), create=False) as ledger:
         run, *problems = ledger.tree()
     assert (run.role, run.caps.tokens, run.settled.tokens, run.closed) == ("solo", 200_000, 107, True)
     assert [(each.name, each.settled.tokens) for each in problems] == [("easy", 100), ("second", 7)]
