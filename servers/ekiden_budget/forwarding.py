@@ -13,7 +13,6 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import anyio
-from yarl import URL
 
 from ekiden_budget.errors import BudgetError
 from ekiden_policies.budget import Outcome
@@ -147,7 +146,7 @@ class Forwarder:
 
     def __init__(self, settings: "BudgetSettings") -> None:
         self._retries = settings.retries
-        self._targets: dict[str, tuple[URL, str | None]] = {}
+        self._proxies: dict[str, str | None] = {}  # address to the way there
         connect, silence = settings.connect_timeout_s, settings.upstream_timeout_s
         self._client = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=2 * settings.max_connections),
@@ -217,12 +216,11 @@ class Forwarder:
         return await self._send("POST", sending.url, sending.headers, sending.body)
 
     async def _send(self, method: str, url: str, headers: dict[str, str], body: bytes | None = None) -> Reply:
-        target, proxy = self._targets.get(url) or self._targets.setdefault(
-            url, (URL(url, encoded=True), proxy_for(url))
-        )
+        if url not in self._proxies:
+            self._proxies[url] = proxy_for(url)
         data = io.BytesIO(body) if body and len(body) > _LARGE_BODY else body  # large ones are sent piece by piece
         response = await self._client.request(
-            method, target, data=data, headers=_ALWAYS | headers, allow_redirects=False, proxy=proxy
+            method, url, data=data, headers=_ALWAYS | headers, allow_redirects=False, proxy=self._proxies[url]
         )
         if 200 <= response.status < 300:
             return Reply(response)
@@ -237,13 +235,22 @@ _HERE = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the HTTP proxy that the environment names for an address; those on this machine are reached directly."""
+    """Return the HTTP proxy that the environment names for an address; those on this machine are reached directly.
+
+    Raises:
+        aiohttp.InvalidURL: It is a proxy of another kind.
+    """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if host in _HERE or proxy_bypass(host):
+    proxy = None if host in _HERE or proxy_bypass(host) else getproxies().get(parts.scheme)
+    if not proxy:
         return None
-    proxy = getproxies().get(parts.scheme)
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    if not proxy.startswith(("http://", "https://")):
+        raise aiohttp.InvalidURL(
+            urlsplit(proxy).hostname or "", "the proxy that the environment names is no HTTP proxy"
+        )
+    return proxy
 
 
 def tells_work(body: bytes) -> bool:

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import InvalidURL
 
+from ekiden_budget.forwarding import proxy_for
 from model_server import Answer
 from proxy_bed import CHAT, proxy_bed
 
@@ -136,3 +138,17 @@ def test_an_answer_that_is_compressed_unasked_is_read(tmp_path: Path) -> None:
         reply = bed.http().post("/v1/chat/completions", json=CHAT)
         assert (reply.json(), "content-encoding" in reply.headers) == (json.loads(USAGE), False)
         assert bed.tokens == 16
+
+
+def test_proxies_of_the_environment_are_for_other_machines_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "relay.example:3128")
+    monkeypatch.setenv("https_proxy", "socks5://relay.example:1080")
+    monkeypatch.setenv("no_proxy", "models.example")
+    assert [proxy_for(f"http://{host}/v1") for host in ("127.0.0.1:9", "localhost", "[::1]", "models.example")] == [
+        None
+    ] * 4
+    assert proxy_for("http://other.example/v1") == "http://relay.example:3128"
+    with pytest.raises(InvalidURL, match="no HTTP proxy"):
+        proxy_for("https://other.example/v1")
