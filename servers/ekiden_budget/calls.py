@@ -16,7 +16,14 @@ from ekiden_budget.answers import RawHeaders, raw_headers, send_answer
 from ekiden_budget.forwarding import Forwarder, NoAnswerError, Reply, Sending
 from ekiden_budget.intake import BodyRoom, read_body, read_object
 from ekiden_budget.metering import Caller, OpenCall, Till, budget_headers
-from ekiden_budget.passage import headers_back, headers_upstream, passes, upstream_failure, without_key
+from ekiden_budget.passage import (
+    failure_in_words,
+    headers_back,
+    headers_upstream,
+    passes,
+    upstream_failure,
+    without_key,
+)
 from ekiden_budget.records import CallLabel
 from ekiden_budget.rejections import NO_RETRY, RejectionError
 from ekiden_budget.streaming import StreamPassage
@@ -185,7 +192,8 @@ class CallDesk:
         body = reply.error or b""
         usage = usage_in(priced.call.dialect, body)
         outcome = "answered" if usage else call.progress.outcome
-        await self._till.settle(call, outcome, self.amount(priced.call, usage), call.progress.detail)
+        told = failure_in_words(reply, priced.upstream.key)
+        await self._till.settle(call, outcome, self.amount(priced.call, usage), " ".join(told.split()))
         if not passes(visit.dialect, reply.status):
             raise upstream_failure(reply, priced.upstream.key, billed=_billed(call).tokens > 0)
         text = without_key(body.decode("utf-8", "replace"), priced.upstream.key).encode()

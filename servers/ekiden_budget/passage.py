@@ -93,16 +93,20 @@ def passes(dialect: Dialect, status: int) -> bool:
 def upstream_failure(reply: Reply, key: str, *, billed: bool) -> RejectionError:
     """Return the error that stands for one of an upstream."""
     status = reply.status
-    reason = _OWNERS_TROUBLE.get(status) or without_key(_reason(reply.error or b""), key)
     headers: dict[str, str] = {"x-ekiden-upstream-status": str(status)}
     if billed or status not in RETRIED:
         # Sent again by the client, the call would be billed again, or turned away for the same reason.
         headers |= NO_RETRY
     elif "retry-after" in reply.headers:
         headers["retry-after"] = reply.headers["retry-after"]
-    text = f"upstream error: HTTP {status}: {reason}" if reason else f"upstream error: HTTP {status}"
     code = "upstream_refused" if status in REFUSED else "upstream_failed"
-    return RejectionError(502, text, code=code, headers=headers)
+    return RejectionError(502, f"upstream error: {failure_in_words(reply, key)}", code=code, headers=headers)
+
+
+def failure_in_words(reply: Reply, key: str) -> str:
+    """Return the status of an upstream's error, and what it says to it."""
+    reason = _OWNERS_TROUBLE.get(reply.status) or without_key(_reason(reply.error or b""), key)
+    return f"HTTP {reply.status}: {reason}" if reason else f"HTTP {reply.status}"
 
 
 def without_key(text: str, key: str) -> str:

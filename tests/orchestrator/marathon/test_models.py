@@ -95,11 +95,12 @@ def test_the_end_of_a_run_says_why_calls_were_not_answered(bed: Bed, models: Mod
     source += "\nask('Prove it', max_tokens=9000)"
     summary = bed.run(bed.solver(HELPER + SDK + source), tokens=8000)
     assert summary.model_calls == {"answered": 1, "failed": 1, "refused": 1, "turned_away": 2}
-    turned_away, *others = summary.model_call_failures.items()
-    assert turned_away[0].startswith("turned away by the upstream (HTTP 404")
-    assert turned_away[1] == 2
-    assert others == [("failed after they were sent (HTTP 500)", 1), ("refused by the budget", 1)]
-    assert f"Model calls:   1 answered, 2 {turned_away[0]}, 1 failed after they were sent" in bed.printed
+    assert [*summary.model_call_failures.items()] == [
+        ("turned away by the upstream (HTTP 404: no such model)", 2),
+        ("failed after they were sent (HTTP 500: scripted)", 1),
+        ("refused by the budget", 1),
+    ]
+    assert "Model calls:   1 answered, 2 turned away by the upstream (HTTP 404: no such model), 1 failed" in bed.printed
     assert "unsent" not in bed.printed + (bed.run_folder / "run.log").read_text("utf-8")
 
 
