@@ -7,7 +7,6 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -39,7 +38,7 @@ from ekiden_budget.records import (
 from ekiden_budget.statuses import describe, describe_tree
 from ekiden_budget.storage import LedgerFile
 from ekiden_policies.budget import NOTHING, Amount, Caps, Outcome, admit, bill, fit
-from ekiden_policies.burn_rate import left
+from ekiden_policies.burn_rate import Left, left
 
 TOKEN_PREFIX = "ekb_"  # noqa: S105 - what tokens begin with, so that scanners for secrets know one
 DEEPEST = 32
@@ -90,6 +89,26 @@ class Ledger:
     def path(self) -> Path:
         """The file."""
         return self._file.path
+
+    def hasty(self) -> "Ledger":
+        """Open the same ledger once more, for an event loop: it waits for no other process and not for the disk.
+
+        Where this one waits, that one raises `LedgerBusyError`. This one has to `checkpoint` now and then.
+
+        Raises:
+            LedgerError: The file cannot be used.
+        """
+        ledger = Ledger(self.path, create=False, now=self._now)
+        ledger._file.wait_for_nobody()
+        return ledger
+
+    def checkpoint(self) -> None:
+        """Move what was written lately from the log beside the file into it; may wait for the disk.
+
+        Raises:
+            LedgerError: The file cannot be written.
+        """
+        self._file.checkpoint()
 
     def open_budget(
         self,
@@ -362,9 +381,11 @@ def _authenticate(connection: sqlite3.Connection, token: str) -> BudgetId | None
 
 def _balance(chain: list[Account], more: Amount, now: float) -> Balance:
     """Return where a budget stands once all of its chain hold more than what was read."""
-    standings = [account.standing(now) for account in chain]
-    held = [replace(standing, reserved=standing.reserved + more) for standing in standings]
-    return Balance(held[0].caps, held[0].settled + held[0].reserved, left(held))
+    own = chain[0]
+    read = left([account.standing(now) for account in chain])
+    tokens = None if read.tokens is None else read.tokens - more.tokens
+    nanodollars = None if read.nanodollars is None else read.nanodollars - (more.nanodollars or 0)
+    return Balance(own.caps, own.settled + own.reserved + more, Left(tokens, nanodollars, read.seconds))
 
 
 def _known(amount: Amount) -> Amount:

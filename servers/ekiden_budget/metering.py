@@ -1,15 +1,14 @@
 """The ledger as the proxy uses it: reserved before a call is sent, settled exactly once however the call ends."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import anyio
 
-from ekiden_budget.errors import LedgerBusyError, RefusedError, WrongTokenError
+from ekiden_budget.errors import LedgerBusyError, LedgerError, RefusedError, WrongTokenError
 from ekiden_budget.forwarding import Progress
-from ekiden_budget.ledger_thread import LedgerThread
 from ekiden_budget.records import Balance, BudgetId, BudgetStatus, CallLabel, Receipt, Reserved
 from ekiden_budget.rejections import RejectionError
 from ekiden_policies.budget import NOTHING, Amount, Outcome, SoftNotice, dollars
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from ekiden_budget.ledger import Ledger
 
 SETTLE_TRIES = 3
+TIDY_UP_EVERY_S = 2.0
 MOST_KNOWN = 1024
 _Answer = TypeVar("_Answer")
 
@@ -51,13 +51,39 @@ class OpenCall:
 
 
 class Till:
-    """The ledger, on a thread of its own."""
+    """The ledger for an event loop; a context manager.
 
-    def __init__(self, ledger: "Ledger", thread: LedgerThread, *, unsent_is_free: bool) -> None:
+    Work on it takes less than waking a thread would, so it is done at once. Where another process is at work on the
+    file it is done on a thread, which waits.
+    """
+
+    def __init__(self, ledger: "Ledger", *, unsent_is_free: bool) -> None:
         self._ledger = ledger
+        self._hasty = ledger.hasty()
         self._unsent_is_free = unsent_is_free
-        self._run = thread.run
         self._known: dict[str, BudgetId] = {}
+        self._written = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._hasty.close()
+
+    async def tidy_up(self) -> None:
+        """Keep the log beside the ledger's file short, for as long as this is not cancelled."""
+        while True:
+            await anyio.sleep(TIDY_UP_EVERY_S)
+            if self._written:
+                self._written = False
+                with suppress(LedgerError):  # what is wrong with the file is told to whoever calls
+                    await anyio.to_thread.run_sync(self._ledger.checkpoint)
+
+    async def _run(self, work: "Callable[[Ledger], _Answer]") -> _Answer:
+        try:
+            return work(self._hasty)
+        except LedgerBusyError:
+            return await anyio.to_thread.run_sync(work, self._ledger)
 
     async def caller(self, token: str) -> Caller:
         """Return whose token it is. One that was good before is looked at again only when something is reserved.
@@ -67,11 +93,11 @@ class Till:
         """
         budget = self._known.get(token)
         if budget is None:
-            budget = await self._run(lambda: self._authenticate(token))
+            budget = await self._run(lambda ledger: self._authenticate(ledger, token))
         return Caller(token, budget)
 
-    def _authenticate(self, token: str) -> BudgetId:
-        budget = self._ledger.authenticate(token)
+    def _authenticate(self, ledger: "Ledger", token: str) -> BudgetId:
+        budget = ledger.authenticate(token)
         if budget is None:
             raise self._forget(token)
         if len(self._known) >= MOST_KNOWN:
@@ -89,7 +115,7 @@ class Till:
         Raises:
             RejectionError: If the token is no longer good.
         """
-        return await self._run(lambda: self._ledger.status(self._authenticate(caller.token)))
+        return await self._run(lambda ledger: ledger.status(self._authenticate(ledger, caller.token)))
 
     @asynccontextmanager
     async def open_call(self, caller: Caller, asked: Amount, label: CallLabel) -> AsyncGenerator[OpenCall]:
@@ -104,9 +130,9 @@ class Till:
             RejectionError: If the budgets have no room for it, or the token is no longer good.
         """
 
-        def work() -> OpenCall:
+        def work(ledger: "Ledger") -> OpenCall:
             try:
-                return OpenCall(self._ledger.reserve(caller.budget, asked, label, token=caller.token))
+                return OpenCall(ledger.reserve(caller.budget, asked, label, token=caller.token))
             except RefusedError as error:
                 told = budget_headers(error.balance, (), NOTHING)
                 raise RejectionError.out_of_budget(error, label, told) from error
@@ -123,22 +149,19 @@ class Till:
     async def settle(self, call: OpenCall, outcome: Outcome, used: Amount | None, detail: str = "") -> None:
         """Settle a call; this is never cut short."""
 
-        def work() -> Receipt:
+        def work(ledger: "Ledger") -> Receipt:
             number, free = call.reserved.call, self._unsent_is_free
-            return self._ledger.settle(number, outcome, used, detail=detail, unsent_is_free=free)
+            return ledger.settle(number, outcome, used, detail=detail, unsent_is_free=free)
 
+        self._written = True
         with anyio.CancelScope(shield=True):
-            call.receipt = await self._run(lambda: _insist(work))
-
-
-def _insist(work: Callable[[], _Answer]) -> _Answer:
-    """Do what has to be done, again if another process held the ledger too long."""
-    for _ in range(SETTLE_TRIES - 1):
-        try:
-            return work()
-        except LedgerBusyError:
-            continue
-    return work()
+            for left in reversed(range(SETTLE_TRIES)):
+                try:
+                    call.receipt = await self._run(work)
+                    break
+                except LedgerBusyError:
+                    if not left:
+                        raise
 
 
 def budget_headers(balance: Balance, notices: Sequence[SoftNotice], billed: Amount | None) -> dict[str, str]:

@@ -15,7 +15,6 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from ekiden_budget.errors import BudgetError
 from ekiden_budget.forwarding import Forwarder
 from ekiden_budget.guard import GuardConfig
-from ekiden_budget.ledger_thread import LedgerThread
 from ekiden_budget.metering import Till
 from ekiden_budget.prices import PriceList
 from ekiden_budget.proxy import ProxyApp
@@ -110,19 +109,27 @@ class Proxy:
         forwarder = Forwarder(self._settings)
         prices = PriceList.from_settings(self._settings)
         try:
-            async with LedgerThread() as thread, anyio.create_task_group() as tasks:
-                till = Till(self._ledger, thread, unsent_is_free=self._free)
-                app = ProxyApp(till, forwarder, self._upstreams, prices, self._settings)
-                web = _Web(GuardConfig(app, self._settings))
-                tasks.start_soon(web.serve, [listening])
-                task_status.started(closing)  # connections wait in the socket's queue until the server takes them
-                await closing.wait()
-                web.config.timeout_graceful_shutdown = int(self._drain_s + LAST_ANSWERS_S)
-                web.should_exit = True
-                await app.drain(self._drain_s)
+            with Till(self._ledger, unsent_is_free=self._free) as till:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(till.tidy_up)
+                    app = ProxyApp(till, forwarder, self._upstreams, prices, self._settings)
+                    await self._serve_app(app, listening, closing, task_status)
+                    tasks.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 await forwarder.aclose()
+
+    async def _serve_app(
+        self, app: ProxyApp, listening: socket.socket, closing: anyio.Event, task_status: TaskStatus[anyio.Event]
+    ) -> None:
+        web = _Web(GuardConfig(app, self._settings))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(web.serve, [listening])
+            task_status.started(closing)  # connections wait in the socket's queue until the server takes them
+            await closing.wait()
+            web.config.timeout_graceful_shutdown = int(self._drain_s + LAST_ANSWERS_S)
+            web.should_exit = True
+            await app.drain(self._drain_s)
 
 
 class _Web(uvicorn.Server):

@@ -49,6 +49,7 @@ class LedgerFile:
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
+        self._waits = True
         self._lock = threading.Lock()  # guards the connection: one transaction of this process at a time
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
@@ -86,6 +87,21 @@ class LedgerFile:
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
+    def wait_for_nobody(self) -> None:
+        """Raise `LedgerBusyError` at once from now on where another transaction is under way, and tidy up no more."""
+        with self._lock:
+            self._waits = False
+            self._drop_connection()
+
+    def checkpoint(self) -> None:
+        """Move what was written lately from the log beside the file into it, as far as nobody is in the way.
+
+        Raises:
+            LedgerError: The file cannot be written.
+        """
+        with self._lock, _explained(self.path):
+            self._connect().execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def close(self) -> None:
         """Close the file; nothing can be done with it afterwards."""
         with self._lock:
@@ -114,7 +130,7 @@ class LedgerFile:
             if self._pid != os.getpid():  # forked without Python's knowledge
                 raise LedgerError(f"The ledger {str(self.path)!r} was opened by another process. Open it in this one.")
             return self._connection
-        connection = _open(self.path)
+        connection = _open(self.path, waits=self._waits)
         try:
             check_kind(connection, str(self.path))
             if not is_current(connection):
@@ -187,7 +203,7 @@ def _may_write(path: Path) -> bool:
     return os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, *, waits: bool) -> sqlite3.Connection:
     size = None
     with suppress(OSError):  # what cannot even be looked at is explained when it is opened
         size = path.stat().st_size
@@ -199,14 +215,14 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
-        timeout=_PATIENCE_S,
+        timeout=_PATIENCE_S if waits else 0,
         isolation_level=None,
         check_same_thread=False,
     )
     try:
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_BEFORE_CHECKPOINT}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_BEFORE_CHECKPOINT if waits else 0}")
     except BaseException:
         connection.close()
         raise
@@ -225,7 +241,7 @@ def _explained(path: Path) -> Generator[None]:
         place = str(path)
         if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
             raise LedgerBusyError(
-                f"Another process has held the ledger {place!r} for more than {_PATIENCE_S:g} s. Try again."
+                f"Another process holds the ledger {place!r}, longer than can be waited for. Try again."
             ) from error
         fault = _FAULTS.get(code, "cannot be used.")
         raise LedgerError(f"The ledger {place!r} {fault} (SQLite: {error})") from error
