@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 import anyio
+from anyio import lowlevel
 from starlette.types import Receive, Send
 
 from ekiden_budget.answers import RawHeaders
@@ -65,6 +66,7 @@ class StreamPassage:
                 if reader.ended and not self._settled:
                     before, passed = _without_last_event(passed)
                     await self._pass(before)
+                    await lowlevel.checkpoint()  # the books are done while that is on its way
                     self._progress.detail = "the upstream told a failure" if reader.failed else "no usage was told"
                     without = "failed" if reader.failed else "unreadable"
                     await self._settle_with("answered" if reader.usage else without)
