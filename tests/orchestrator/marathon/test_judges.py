@@ -285,4 +285,4 @@ def test_a_judge_that_there_is_not_is_refused(bed: Bed) -> None:
 def test_a_resumed_run_keeps_its_judge(bed: Bed) -> None:
     done = ekiden("marathon", "run", "--resume", bed.run_folder, "--judge", "exact")
     assert done.exit_code == 2
-    assert "keeps its solver, manifest, budget, judge and folder" in done.stderr
+    assert "keeps its solver, manifest, budget, model, judge and folder" in done.stderr
