@@ -1,0 +1,290 @@
+"""Finds where a chunk of a patch belongs in a file, as Codex does, and says so when that is nowhere or in several places."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from ekiden_patch.errors import PatchError
+from ekiden_patch.grammar import BLANKS, Chunk
+
+Ambiguity = Literal["refuse", "first"]
+Level = Literal["exact", "right_trimmed", "trimmed", "folded"]
+
+_FOLDS = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+        **dict.fromkeys("\xa0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+    }
+)
+_LEVELS: dict[Level, Callable[[str], str]] = {
+    "exact": lambda line: line,
+    "right_trimmed": lambda line: line.rstrip(BLANKS),
+    "trimmed": lambda line: line.strip(BLANKS),
+    "folded": lambda line: line.strip(BLANKS).translate(_FOLDS),
+}
+_SHOWN = 8  # candidates, or differing lines, that a refusal lists
+_SHOWN_LENGTH = 160
+
+
+class Match(NamedTuple):
+    """Where a chunk goes.
+
+    Attributes:
+        start: Index of the file's line before which, or from which, the chunk goes.
+        old_count: How many lines of the file it matched.
+        new_count: How many of the chunk's new lines are written; one less than it has when an empty last line was let go.
+        cursor: The line from which the next chunk is looked for.
+        level: How closely the lines agree.
+    """
+
+    start: int
+    old_count: int
+    new_count: int
+    cursor: int
+    level: Level
+
+
+class LineTable:
+    """The lines of a file, without their ends, ready to be searched."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = tuple(lines)
+        self._folded: dict[Level, tuple[str, ...]] = {}
+        self._places: dict[Level, dict[str, list[int]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def find(self, wanted: Sequence[str], start: int = 0) -> tuple[Level, list[int]] | None:
+        """Return every place at the closest level at which there is one, or None.
+
+        Args:
+            wanted: The lines to find, at least one.
+            start: The first line at which a place may begin.
+        """
+        for level, fold in _LEVELS.items():
+            if found := self._find_at(level, [fold(line) for line in wanted], start):
+                return level, found
+        return None
+
+    def _find_at(self, level: Level, wanted: list[str], start: int) -> list[int]:
+        lines, places = self.folded(level), self.index(level)
+        anchor = min(range(len(wanted)), key=lambda index: len(places.get(wanted[index], ())))
+        rarest = places.get(wanted[anchor], [])
+        last = len(lines) - len(wanted)
+        found: list[int] = []
+        for place in rarest[bisect_left(rarest, start + anchor) :]:
+            begin = place - anchor
+            if begin > last:
+                break
+            if all(lines[begin + index] == line for index, line in enumerate(wanted)):
+                found.append(begin)
+        return found
+
+    def folded(self, level: Level) -> tuple[str, ...]:
+        """Return the lines as they are compared at a level."""
+        if level not in self._folded:
+            fold = _LEVELS[level]
+            self._folded[level] = tuple(fold(line) for line in self.lines)
+        return self._folded[level]
+
+    def index(self, level: Level) -> dict[str, list[int]]:
+        """Return where each line stands, as the lines are compared at a level."""
+        if level not in self._places:
+            places: dict[str, list[int]] = {}
+            for index, line in enumerate(self.folded(level)):
+                places.setdefault(line, []).append(index)
+            self._places[level] = places
+        return self._places[level]
+
+    @cached_property
+    def words(self) -> dict[str, list[int]]:
+        """The lines in which each word stands."""
+        words: dict[str, list[int]] = {}
+        for index, line in enumerate(self.folded("folded")):
+            for word in set(line.split()):
+                words.setdefault(word, []).append(index)
+        return words
+
+
+def find_chunk(table: LineTable, chunk: Chunk, cursor: int, ambiguity: Ambiguity) -> Match:
+    """Return where a chunk goes.
+
+    Without a header, that is the first place at or after the cursor. With one, it is the first place after the header.
+
+    Args:
+        table: The file.
+        chunk: The chunk.
+        cursor: The line after the chunk before this one.
+        ambiguity: With "refuse", a chunk that could go to several places is refused; with "first" it goes to the first of them, and
+            added lines alone go to the end of the file, header or not, as with Codex.
+
+    Raises:
+        PatchError: There is no such place, or there are several.
+    """
+    starts = _starts(table, chunk, cursor)
+    if not chunk.old_lines:
+        return _find_addition(table, chunk, starts, ambiguity)
+    match, others = _find_from(table, chunk, starts[0])
+    if match is None:
+        raise _not_found(table, chunk, starts[0])
+    if ambiguity == "refuse" and not chunk.at_end_of_file:
+        if chunk.header is not None:
+            others = [place for start in starts[1:] for place in _first_place(table, chunk, start, match.level)]
+        places = sorted({match.start, *others})
+        if len(places) > 1:
+            raise _ambiguous(table, chunk, places, "lines")
+    return match
+
+
+def _starts(table: LineTable, chunk: Chunk, cursor: int) -> list[int]:
+    """Return from where to look: the cursor, or the line after each place of the header."""
+    if chunk.header is None:
+        return [cursor]
+    found = table.find([chunk.header], cursor)
+    if found is None:
+        raise _header_not_found(table, chunk, chunk.header, cursor)
+    return [place + 1 for place in found[1]]
+
+
+def _find_addition(table: LineTable, chunk: Chunk, starts: list[int], ambiguity: Ambiguity) -> Match:
+    count = len(chunk.new_lines)
+    if ambiguity == "first" or chunk.header is None or chunk.at_end_of_file:
+        return Match(len(table), 0, count, starts[0], "exact")
+    if len(starts) > 1:
+        raise _ambiguous(table, chunk, [start - 1 for start in starts], "header")
+    return Match(starts[0], 0, count, starts[0], "exact")
+
+
+def _find_from(table: LineTable, chunk: Chunk, start: int) -> tuple[Match | None, list[int]]:
+    """Return the first place from a line on, and every place at its level."""
+    wanted, new_count = chunk.old_lines, len(chunk.new_lines)
+    found = _find_lines(table, chunk, wanted, start)
+    if found is None and not wanted[-1]:
+        # Models write an empty line for the end of the file's last line: it need not be there.
+        wanted, new_count = wanted[:-1], new_count - (chunk.new_lines[-1:] == ("",))
+        found = _find_lines(table, chunk, wanted, start)
+    if found is None:
+        return None, []
+    level, places = found
+    return Match(places[0], len(wanted), new_count, places[0] + len(wanted), level), places
+
+
+def _find_lines(table: LineTable, chunk: Chunk, wanted: Sequence[str], start: int) -> tuple[Level, list[int]] | None:
+    if not wanted:
+        return "exact", [start]
+    return table.find(wanted, max(start, len(table) - len(wanted)) if chunk.at_end_of_file else start)
+
+
+def _first_place(table: LineTable, chunk: Chunk, start: int, level: Level) -> list[int]:
+    match, _ = _find_from(table, chunk, start)
+    return [match.start] if match is not None and match.level == level else []
+
+
+def _ambiguous(table: LineTable, chunk: Chunk, places: list[int], what: Literal["lines", "header"]) -> PatchError:
+    shown = ", ".join(f"line {place + 1} ({_line(table, place)})" for place in places[:_SHOWN])
+    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
+    subject = f"header {chunk.header!r}" if what == "header" else "old lines"
+    message = (
+        f"The {subject} of the chunk from line {chunk.number} of the patch match {len(places)} places: {shown}{more}. "
+        "Add context lines, or a '@@' header that stands in the file once, until one place is left."
+    )
+    candidates = [{"line": place + 1, "text": table.lines[place]} for place in places[:_SHOWN] if place < len(table)]
+    return PatchError(
+        "ambiguous", message, {"patch_line": chunk.number, "count": len(places), "candidates": candidates}
+    )
+
+
+def _header_not_found(table: LineTable, chunk: Chunk, header: str, cursor: int) -> PatchError:
+    details: dict[str, object] = {"patch_line": chunk.number, "header": header, "from_line": cursor + 1}
+    if found := table.find([header]):
+        return _out_of_order(chunk, f"header {header!r}", found[1], details)
+    nearest = [] if (place := _nearest(table, [header])) is None else [{"line": place + 1, "text": table.lines[place]}]
+    hint = f"; the nearest is line {nearest[0]['line']}, {_line(table, place or 0)}" if nearest else ""
+    message = (
+        f"No line of the file reads {header!r}, the header of the chunk in line {chunk.number} of the patch{hint}. "
+        "Give a whole line of the file after '@@ ', or '@@' alone."
+    )
+    return PatchError("header_not_found", message, {**details, "nearest": nearest})
+
+
+def _not_found(table: LineTable, chunk: Chunk, start: int) -> PatchError:
+    wanted = list(chunk.old_lines)
+    details: dict[str, object] = {"patch_line": chunk.number, "from_line": start + 1, "expected": wanted}
+    if chunk.at_end_of_file and (found := table.find(wanted, start)):
+        lines = [place + 1 for place in found[1][:_SHOWN]]
+        message = (
+            f"The chunk from line {chunk.number} of the patch must match the end of the file, but its old lines stand at "
+            f"line {lines[0]}, and more lines follow. Drop '*** End of File', or send the file's last lines."
+        )
+        return PatchError("not_at_end_of_file", message, {**details, "lines": lines})
+    if found := table.find(wanted):
+        return _out_of_order(chunk, "old lines", found[1], details)
+    place = _nearest(table, wanted)
+    if place is None:
+        message = (
+            f"The old lines of the chunk from line {chunk.number} of the patch are not in the file, nor is anything like them. "
+            "Read the file again and copy them from it."
+        )
+        return PatchError("lines_not_found", message, details)
+    differences = _differences(table, wanted, place)
+    told = "; ".join(
+        f"line {each['line']}: expected {each['expected']!r}, found {each['found']!r}" for each in differences
+    )
+    message = (
+        f"The old lines of the chunk from line {chunk.number} of the patch are not in the file. The nearest place is at line {place + 1}: "
+        f"{told}. Copy the lines from the file as they are."
+    )
+    return PatchError("lines_not_found", message, {**details, "nearest_line": place + 1, "differences": differences})
+
+
+def _out_of_order(chunk: Chunk, what: str, places: list[int], details: dict[str, object]) -> PatchError:
+    lines = [place + 1 for place in places[:_SHOWN]]
+    message = (
+        f"The {what} of the chunk from line {chunk.number} of the patch stand in the file only at line "
+        f"{', '.join(str(line) for line in lines)}, before line {details['from_line']}, from which this chunk is looked for. "
+        "Chunks come in the order of the file, do not overlap, and follow their '@@' header."
+    )
+    return PatchError("out_of_order", message, {**details, "lines": lines})
+
+
+def _nearest(table: LineTable, wanted: Sequence[str]) -> int | None:
+    """Return the start of the region that shares the most lines, or words, with what was wanted; None when nothing is shared."""
+    votes: Counter[int] = Counter()
+    index = table.index("folded")
+    for offset, line in enumerate(_LEVELS["folded"](each) for each in wanted):
+        for place in index.get(line, ()) if line else ():
+            votes[place - offset] += 100
+        for word in set(line.split()):
+            for place in table.words.get(word, ()):
+                votes[place - offset] += 1
+    if not votes:
+        return None
+    best = max(votes.values())
+    return max(0, min(start for start, count in votes.items() if count == best))
+
+
+def _differences(table: LineTable, wanted: list[str], place: int) -> list[dict[str, object]]:
+    """Return what differs between the wanted lines and the region of the file from a line on."""
+    region = table.folded("folded")[place : place + len(wanted)]
+    folded = [_LEVELS["folded"](line) for line in wanted]
+    differences: list[dict[str, object]] = []
+    for tag, begin, end, there, until in SequenceMatcher(None, folded, region, autojunk=False).get_opcodes():
+        if tag != "equal":
+            found = list(table.lines[place + there : place + until])
+            differences.append({"line": place + there + 1, "expected": _cut(wanted[begin:end]), "found": _cut(found)})
+    return differences[:_SHOWN]
+
+
+def _cut(lines: list[str]) -> str:
+    text = "\n".join(lines)
+    return text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "..."
+
+
+def _line(table: LineTable, place: int) -> str:
+    return repr(_cut([table.lines[place]])) if place < len(table) else "the end of the file"
