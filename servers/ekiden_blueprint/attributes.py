@@ -1,0 +1,131 @@
+"""Reading an attribute list: its entries, and the label and options of a `blueprint` entry."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ekiden_blueprint.commands import closing_bracket, skip_space
+from ekiden_blueprint.lexer import ID_REST, IDENTIFIER, Region
+from ekiden_blueprint.model import Option, OptionForm, SyntaxProblem
+from ekiden_blueprint.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ENTRY = re.compile(rf"(?:(?P<scope>local|scoped)\s+|(?P<erased>-)\s*)?blueprint\??(?![{ID_REST}.])")
+_OPTION = re.compile(rf"\(\s*(?P<name>{IDENTIFIER})\s*:=\s*")
+_SEPARATOR = re.compile(r"[\[\](){}⟨⟩,]")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|\n\s*|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class BlueprintEntry(NamedTuple):
+    """A `blueprint ..` entry of an attribute list."""
+
+    span: Span
+    label: str
+    label_span: Span
+    options: tuple[Option, ...]
+
+
+class AttributeReader:
+    """Reads the attribute lists of one command; `regions` are its strings and doc comments by where they begin."""
+
+    def __init__(self, text: str, view: str, regions: Mapping[int, Region]) -> None:
+        self.text = text
+        self.view = view
+        self.regions = regions
+        self.problems: list[SyntaxProblem] = []
+
+    def entries(self, brackets: Span) -> list[Span]:
+        """Cut an attribute list into its entries, without the blanks around them."""
+        depth, start, cuts = 0, self.view.index("[", brackets.start) + 1, list[Span]()
+        end = brackets.end - 1
+        for found in _SEPARATOR.finditer(self.view, start, end):
+            if found.group() == ",":
+                if depth == 0:
+                    cuts.append(self.trimmed(start, found.start()))
+                    start = found.end()
+            else:
+                depth += 1 if found.group() in "[({⟨" else -1
+        return [*cuts, self.trimmed(start, end)]
+
+    def blueprints(self, brackets: Span) -> list[BlueprintEntry]:
+        """Give the blueprint entries of an attribute list."""
+        found: list[BlueprintEntry] = []
+        for span in self.entries(brackets):
+            opening = _ENTRY.match(self.view, span.start, span.end)
+            if opening is not None and not opening["erased"]:
+                if opening["scope"]:
+                    self.complain(f"a {opening['scope']} blueprint attribute; write `blueprint` alone", span)
+                found.append(self.entry(span, opening.end()))
+        return found
+
+    def entry(self, span: Span, at: int) -> BlueprintEntry:
+        """Read the label and the options that follow the word `blueprint`."""
+        label, label_span = "", Span(at, at)
+        start = skip_space(self.view, at)
+        region = self.regions.get(start)
+        if region is not None and region.kind == "string":
+            label_span = self.inside_string(region.span)
+            label, at = self.unescaped(region.span, label_span), region.span.end
+        options: list[Option] = []
+        while (at := skip_space(self.view, at)) < span.end:
+            end = closing_bracket(self.view, at) if self.view[at] == "(" else None
+            option = None if end is None else self.option(Span(at, end))
+            if option is None or end is None:
+                self.complain(
+                    "this is no option of a blueprint attribute; options are `(name := value)`", Span(at, span.end)
+                )
+                break
+            options.append(option)
+            at = end
+        return BlueprintEntry(span, label, label_span, tuple(options))
+
+    def option(self, span: Span) -> Option | None:
+        """Read one `(name := value)`."""
+        opening = _OPTION.match(self.view, span.start, span.end)
+        if opening is None:
+            return None
+        name = self.text[slice(*opening.span("name"))]
+        value = self.trimmed(opening.end(), span.end - 1)
+        region = self.regions.get(value.start)
+        form: OptionForm = "other"
+        if region is not None and region.span.end == value.end and region.closed:
+            if region.kind == "doc_comment":
+                form, value = "doc", Span(value.start + 3, max(value.start + 3, value.end - 2))
+            elif region.kind == "string":
+                form, value = "string", self.inside_string(value)
+        return Option(name, span, self.text[value.start : value.end], value, form)
+
+    def inside_string(self, span: Span) -> Span:
+        """Give what stands between the quotes of a string or a raw string."""
+        start = self.text.index('"', span.start) + 1
+        return Span(start, max(start, span.end - (start - span.start if self.text[span.start] == "r" else 2) + 1))
+
+    def unescaped(self, span: Span, inner: Span) -> str:
+        """Give the string that Lean reads."""
+        raw = self.text[inner.start : inner.end]
+        if self.text[span.start] == "r" or "\\" not in raw:
+            return raw
+        return _ESCAPE.sub(_unescape, raw)
+
+    def trimmed(self, start: int, end: int) -> Span:
+        """Give a range without the blanks around it; comments count as blanks, doc comments do not."""
+        start = min(skip_space(self.view, start), end)
+        for region in (self.regions[at] for at in sorted(self.regions) if start <= at < end):
+            if region.kind == "doc_comment" and not self.view[region.span.end : end].strip():
+                return Span(start, region.span.end)
+        return Span(start, max(start, start + len(self.view[start:end].rstrip())))
+
+    def complain(self, message: str, span: Span) -> None:
+        """Note a problem."""
+        self.problems.append(SyntaxProblem(message, span))
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    if code:
+        return chr(int(code, 16))
+    return _ESCAPED.get(found[3], found[3]) if found[3] else ""

@@ -1,0 +1,141 @@
+"""Reading a declaration after its keyword: name, signature, body and the placeholders in it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ekiden_blueprint.commands import CLOSER, closing_bracket, skip_space
+from ekiden_blueprint.lexer import ID_FIRST, ID_REST, IDENTIFIER
+from ekiden_blueprint.model import Reference
+from ekiden_blueprint.spans import Span
+
+if TYPE_CHECKING:
+    from ekiden_blueprint.model import BodyKind
+
+_NAME = re.compile(IDENTIFIER)
+_PLAIN_ATOM = re.compile(rf"«([{ID_FIRST}][{ID_REST}]*)»")
+_PRIORITY = re.compile(r"\(\s*priority\s*:=")
+_WORDS = "let|have|letI|haveI|let_fun|let_expr|set|obtain|calc|where|match|fun|by"
+_STEP = re.compile(rf"[()\[\]{{}}⟨⟩⟦⟧]|:=|\||←|<-|λ|(?<![{ID_REST}.])(?:{_WORDS})(?![{ID_REST}]|\.[{ID_FIRST}])")
+_BINDING = frozenset({"let", "have", "letI", "haveI", "let_fun", "let_expr", "set", "obtain"})
+_ABSOLUTE = re.compile(r"\|(?=[^\s|])[^|\n]*?(?<=\S)\|")
+_COMPLETE_BEFORE = re.compile(rf"[{ID_REST}»)\]}}⟩⟧\"]\s*\Z")
+_HOLES = re.compile(rf"(?<![{ID_REST}.])(?:sorry|sorry_using|admit|sorryAx)(?![{ID_REST}])")
+_BY_SORRY = re.compile(r"\s*by[ \t]*\n\s*sorry\s*")
+_BY_SORRY_USING = re.compile(r"\s*by[ \t]*\n\s*sorry_using\s*\[[^\[\]]*\]\s*")
+_SORRY_USING = re.compile(rf"(?<![{ID_REST}.])sorry_using\s*\[([^\[\]]*)\]?")
+_ITEM = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
+_MANY = 1 << 30
+
+
+class Declaration(NamedTuple):
+    """The parts of a declaration after its keyword."""
+
+    name: str
+    name_span: Span
+    signature: Span
+    body: Span | None
+
+
+def plain_name(written: str) -> str:
+    """Give a Lean name without guillemets that it does not need."""
+    return _PLAIN_ATOM.sub(r"\1", written)
+
+
+def read_declaration(text: str, view: str, keyword: str, at: int, end: int) -> Declaration:
+    """Read a declaration whose keyword ends at `at` and whose text ends at `end`."""
+    after = skip_space(view, at)
+    if keyword == "instance" and _PRIORITY.match(view, after):
+        at = closing_bracket(view, after) or at
+        after = skip_space(view, at)
+    found = None if keyword == "example" else _NAME.match(view, after, end)
+    name_span = Span(found.start(), found.end()) if found else Span(at, at)
+    name = plain_name(text[name_span.start : name_span.end])
+    split, start = _body_start(view, keyword, name_span.end, end)
+    body = None if start is None else Span(start, max(start, end))
+    return Declaration(name, name_span, Span(name_span.end, min(split, end)), body)
+
+
+def _body_start(view: str, keyword: str, at: int, end: int) -> tuple[int, int | None]:
+    """Find where the signature ends and where the body starts.
+
+    A `:=` in brackets or of a `let` or `have` in the statement is not the body's, nor is the bar of a `match` or of an
+    absolute value. Where this cannot be told, the body starts later or not at all, so that no part of a statement passes
+    for a proof.
+    """
+    stack: list[str] = []
+    bindings, bars = 0, False
+    skip_until = at
+    for step in _STEP.finditer(view, at, end):
+        mark, start = step.group(), step.start()
+        if start < skip_until:
+            continue
+        if mark in CLOSER:
+            stack.append(CLOSER[mark])
+        elif mark in ")]}⟩⟧":
+            while mark in stack and stack.pop() != mark:
+                pass
+        elif stack:
+            continue
+        elif mark == "where":
+            return start, start
+        elif mark == ":=":
+            if not bindings:
+                return start, start + 2
+            bindings -= 1
+        elif mark == "|":
+            if bars:
+                continue
+            absolute = None if keyword in ("inductive", "coinductive", "class") else _absolute(view, at, start, end)
+            if absolute is not None:
+                skip_until = absolute
+            elif bindings:
+                bindings, bars = bindings - 1, True
+            else:
+                return start, start
+        elif mark in _BINDING:
+            bindings += 1
+        elif mark == "calc":
+            bindings = _MANY
+        elif mark in ("match", "by") or (mark in ("fun", "λ") and view.startswith("|", skip_space(view, step.end()))):
+            bars = True
+        elif mark in ("←", "<-") and bindings:
+            bindings -= 1
+    return end, None
+
+
+def _absolute(view: str, floor: int, at: int, end: int) -> int | None:
+    """Give the end of an absolute value `|x|` that begins at `at`, which is no bar of an alternative."""
+    found = _ABSOLUTE.match(view, at, end)
+    if found is not None and "=>" not in found.group():
+        return found.end()
+    if _COMPLETE_BEFORE.search(view, max(floor, at - 200), at):
+        return None
+    closing = view.find("|", at + 1, end)
+    return None if closing < 0 or "=>" in view[at:closing] else closing + 1
+
+
+def body_kind(view: str, body: Span | None, *, after_sign: bool) -> BodyKind:
+    """Classify a proof; `view` has neither comments nor the contents of strings."""
+    if body is None:
+        return "invalid"
+    text = view[body.start : body.end]
+    if not text.strip():
+        return "invalid"
+    if not _HOLES.search(text):
+        return "complete"
+    if after_sign and _BY_SORRY.fullmatch(text):
+        return "by_sorry"
+    if after_sign and _BY_SORRY_USING.fullmatch(text):
+        return "by_sorry_using"
+    return "invalid"
+
+
+def references(text: str, view: str, span: Span) -> tuple[Reference, ...]:
+    """Give the names in `sorry_using [..]` within a span."""
+    found: list[Reference] = []
+    for hole in _SORRY_USING.finditer(view, span.start, span.end):
+        for item in _ITEM.finditer(view, hole.start(1), hole.end(1)):
+            found.append(Reference(plain_name(text[item.start() : item.end()]), Span(*item.span())))
+    return tuple(found)

@@ -1,0 +1,273 @@
+"""Parsing a blueprint file, and parsing it again after an edit.
+
+The text is cut into pieces, one a top-level command, and each is read by itself with offsets from its own start. A parse
+after an edit takes over the pieces that the edit cannot have touched.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ekiden_blueprint.attributes import AttributeReader, BlueprintEntry
+from ekiden_blueprint.commands import Beginning, beginnings, skip_space
+from ekiden_blueprint.declarations import body_kind, plain_name, read_declaration, references
+from ekiden_blueprint.lexer import COMMENTS, IDENTIFIER, Region, blank, lex
+from ekiden_blueprint.model import BlueprintNode, Command, SyntaxProblem
+from ekiden_blueprint.spans import SourceText, Span
+from ekiden_blueprint.words import DOC_MARK, MODULE_DOC_MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ekiden_blueprint.model import CommandKind
+
+_NAMES = re.compile(rf"(?:\s*{IDENTIFIER})*+")
+_NAME = re.compile(IDENTIFIER)
+_DECLARING: frozenset[CommandKind] = frozenset({"declaration", "axiom", "example", "opaque"})
+_UNCLOSED = {
+    "block_comment": "this comment is not closed; end it with `-/`",
+    "doc_comment": "this doc comment is not closed; end it with `-/`",
+    "module_doc": "this module doc comment is not closed; end it with `-/`",
+    "string": "this string is not closed",
+    "name": "this name is not closed; end it with `»`",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The text of one command up to the next one; all offsets count from its start."""
+
+    length: int
+    regions: tuple[Region, ...]
+    command: Command | None
+    node: BlueprintNode | None
+    problems: tuple[SyntaxProblem, ...]
+
+
+class BlueprintFile:
+    """A parsed file; its parts are put in place when they are first asked for."""
+
+    def __init__(self, source: SourceText, pieces: Sequence[Piece]) -> None:
+        self.source = source
+        self.pieces = tuple(pieces)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where the pieces begin."""
+        starts, at = list[int](), 0
+        for piece in self.pieces:
+            starts.append(at)
+            at += piece.length
+        return starts
+
+    @cached_property
+    def regions(self) -> tuple[Region, ...]:
+        """The regions that cover the text, in order."""
+        merged: list[Region] = []
+        for start, piece in zip(self.starts, self.pieces, strict=True):
+            for kind, span, closed in piece.regions:
+                if kind == "code" and merged and merged[-1].kind == "code":
+                    merged[-1] = Region("code", Span(merged[-1].span.start, span.end + start), closed=True)
+                else:
+                    merged.append(Region(kind, span.shifted(start), closed))
+        return tuple(merged)
+
+    @cached_property
+    def commands(self) -> tuple[Command, ...]:
+        """The top-level commands, in order."""
+        placed = zip(self.starts, self.pieces, strict=True)
+        return tuple(piece.command.shifted(start) for start, piece in placed if piece.command is not None)
+
+    @cached_property
+    def nodes(self) -> tuple[BlueprintNode, ...]:
+        """The nodes, in order."""
+        path = self.source.path
+        placed = zip(self.starts, self.pieces, strict=True)
+        return tuple(piece.node.placed(start, path) for start, piece in placed if piece.node is not None)
+
+    @cached_property
+    def problems(self) -> tuple[SyntaxProblem, ...]:
+        """What could not be read, in order."""
+        return tuple(
+            SyntaxProblem(message, span.shifted(start))
+            for start, piece in zip(self.starts, self.pieces, strict=True)
+            for message, span in piece.problems
+        )
+
+
+def parse(text: str, path: str = "", *, previous: BlueprintFile | None = None) -> BlueprintFile:
+    """Parse a blueprint file.
+
+    Args:
+        text: The file's text.
+        path: The path that nodes and positions are reported with.
+        previous: An earlier parse of the same file, from which unchanged commands are taken over.
+    """
+    return BlueprintFile(SourceText(text, path), _pieces(text))
+
+
+def _pieces(text: str) -> list[Piece]:
+    """Cut a text into pieces and read them."""
+    regions = lex(text)
+    view = _view(text, regions)
+    found = list(beginnings(view))
+    pieces: list[Piece] = []
+    bounds = [beginning.start for beginning in found] + [len(text)]
+    index = 0
+    if bounds[0] > 0:
+        own, index = _regions_until(regions, index, 0, bounds[0])
+        pieces.append(Piece(bounds[0], own, None, None, _unclosed(own)))
+    for beginning, end in zip(found, bounds[1:], strict=True):
+        start = beginning.start
+        own, index = _regions_until(regions, index, start, end)
+        pieces.append(_PieceReader(text[start:end], view[start:end], own, beginning).piece())
+    return pieces
+
+
+def _regions_until(regions: list[Region], index: int, start: int, end: int) -> tuple[tuple[Region, ...], int]:
+    """Give the regions of one piece, from its own start, and the index of the one in which it ends."""
+    own: list[Region] = []
+    while index < len(regions):
+        kind, span, closed = regions[index]
+        if span.start >= end:
+            break
+        low, high = max(span.start, start), min(span.end, end)
+        if low < high:
+            own.append(Region(kind, Span(low - start, high - start), closed))
+        if span.end > end:
+            break
+        index += 1
+    return tuple(own), index
+
+
+def _view(text: str, regions: Iterable[Region]) -> str:
+    """Give what `commands` works on."""
+    parts: list[str] = []
+    for kind, (start, end), _ in regions:
+        piece = text[start:end]
+        if kind == "code":
+            parts.append(piece.replace(DOC_MARK, " ").replace(MODULE_DOC_MARK, " "))
+        elif kind in ("string", "char"):
+            parts.append('"' + blank(piece[1:-1]) + '"' if len(piece) > 1 else '"')
+        elif kind == "name":
+            parts.append("«" + "_" * (len(piece) - 2) + "»" if len(piece) > 1 else " ")
+        elif kind == "doc_comment":
+            parts.append(DOC_MARK + blank(piece[1:]))
+        elif kind == "module_doc":
+            parts.append(MODULE_DOC_MARK + blank(piece[1:]))
+        else:
+            parts.append(blank(piece))
+    return "".join(parts)
+
+
+def _unclosed(regions: Iterable[Region]) -> tuple[SyntaxProblem, ...]:
+    return tuple(
+        SyntaxProblem(_UNCLOSED.get(kind, "this is not closed"), span) for kind, span, closed in regions if not closed
+    )
+
+
+class _PieceReader:
+    def __init__(self, text: str, view: str, regions: tuple[Region, ...], beginning: Beginning) -> None:
+        self.text = text
+        self.view = view
+        self.regions = regions
+        self.start = beginning.start
+        self.beginning = beginning
+        self.keyword_end = beginning.keyword_end - self.start
+        begins = {region.span.start: region for region in regions if region.kind in ("string", "doc_comment")}
+        self.attributes = AttributeReader(text, view, begins)
+
+    def piece(self) -> Piece:
+        beginning, end = self.beginning, self.trimmed_end()
+        if beginning.unbalanced:
+            self.attributes.complain("this attribute list is not closed; end it with `]`", Span(0, 2))
+        node = self.node(end)
+        if beginning.keyword == "attribute":
+            self.applied_elsewhere()
+        kind = beginning.kind if node is None else "node"
+        if node is not None and node.keyword == "":
+            end = node.span.end
+        command = Command(kind, Span(0, end), beginning.keyword, self.names(node, end), beginning.modifiers)
+        problems = (*_unclosed(self.regions), *self.attributes.problems)
+        return Piece(len(self.text), self.regions, command, node, problems)
+
+    def trimmed_end(self) -> int:
+        """Where the command ends: after its last code, or after comments that follow it and are indented."""
+        end = 0
+        for kind, span, _ in self.regions:
+            if kind in ("code", "string", "char", "name"):
+                piece = self.view[span.start : span.end].rstrip()
+                end = span.start + len(piece) if piece.strip() or kind != "code" else end
+        for kind, span, _ in self.regions:
+            if span.start >= end and kind in COMMENTS:
+                if span.start and self.text[span.start - 1] == "\n":
+                    break
+                end = span.start + len(self.text[span.start : span.end].rstrip())
+        return end
+
+    def applied_elsewhere(self) -> None:
+        bracket = skip_space(self.view, self.keyword_end)
+        end = self.beginning.scan_from - self.start
+        if bracket < end:
+            for entry in self.attributes.blueprints(Span(bracket, end)):
+                self.attributes.complain(
+                    "a blueprint attribute given by `attribute`; write it before the declaration", entry.span
+                )
+
+    def node(self, end: int) -> BlueprintNode | None:
+        entries: list[tuple[Span, BlueprintEntry]] = []
+        for brackets in self.beginning.attributes:
+            own = brackets.shifted(-self.start)
+            entries += [(own, entry) for entry in self.attributes.blueprints(own)]
+        if not entries:
+            return None
+        for _, entry in entries[1:]:
+            self.attributes.complain("a second blueprint attribute on one declaration", entry.span)
+        attribute, entry = entries[0]
+        declares = self.beginning.kind in _DECLARING
+        if not declares:
+            self.attributes.complain("a blueprint attribute without a declaration after it", attribute)
+        keyword = self.beginning.keyword if declares else ""
+        first = min(span.start for span in self.beginning.attributes) - self.start
+        parts = read_declaration(self.text, self.view, keyword, self.keyword_end, end) if declares else None
+        where = Span(self.keyword_end, self.keyword_end)
+        body = parts.body if parts else None
+        proof = keyword in ("theorem", "lemma")
+        sign = body is not None and self.view.startswith(":=", body.start - 2)
+        return BlueprintNode(
+            path="",
+            label=entry.label,
+            label_span=entry.label_span,
+            span=Span(first, end),
+            attribute=attribute,
+            blueprint=entry.span,
+            options=entry.options,
+            modifiers=self.beginning.modifiers,
+            keyword=keyword,
+            name=parts.name if parts else "",
+            name_span=parts.name_span if parts else where,
+            signature=parts.signature if parts else where,
+            body=body,
+            body_kind=body_kind(self.view, body, after_sign=sign) if proof else "",
+            uses=references(self.text, self.view, Span(self.keyword_end, end)),
+        )
+
+    def names(self, node: BlueprintNode | None, end: int) -> tuple[str, ...]:
+        """Give what the command names: what it declares, opens, imports, sets or gives attributes to."""
+        if node is not None:
+            return (node.name,) if node.name else ()
+        kind, at = self.beginning.kind, self.keyword_end
+        if kind in _DECLARING:
+            name = read_declaration(self.text, self.view, self.beginning.keyword, at, end).name
+            return (name,) if name else ()
+        if kind == "attribute":
+            at = self.beginning.scan_from - self.start
+        elif kind not in ("open", "import", "namespace", "section", "end", "set_option", "other", "variable"):
+            return ()
+        found = _NAMES.match(self.view, at, end)
+        span = found.span() if found else (at, at)
+        names = [plain_name(self.text[name.start() : name.end()]) for name in _NAME.finditer(self.view, *span)]
+        return tuple(name for name in names if name != "in")[: 1 if kind == "set_option" else None]
