@@ -1,4 +1,4 @@
-"""Applies patches in Codex's `apply_patch` format to one file: exactly as Codex does, with reasons when refused, and undoable."""
+"""Applies patches in Codex's `apply_patch` format to one file: as Codex does, and with reasons where it refuses."""
 
 from ekiden_patch.applying import INTENDED_DIFFERENCES, Applied, IntendedDifference, Replacement, apply_patch
 from ekiden_patch.errors import PatchCode, PatchError

@@ -31,7 +31,7 @@ class Applied:
 
     Attributes:
         text: The new text.
-        replacements: What changes, in order and apart from each other; whole lines, without the ones that stay at either end.
+        replacements: What changes, in order and apart from each other; whole lines, without those that stay.
     """
 
     text: str
@@ -67,7 +67,7 @@ INTENDED_DIFFERENCES = (
     IntendedDifference(
         "one_file",
         "always",
-        "adds, deletes, moves and updates any number of files, and leaves the first ones changed when a later one fails",
+        "adds, deletes, moves and updates any number of files; the first stay changed when a later one fails",
         "refuses all but updates of the one file",
         "a scope covers the text of one file, and half a patch is worse than none",
     ),
@@ -99,7 +99,7 @@ class _Edit(NamedTuple):
     """Lines of the file, by index, that give way to new ones."""
 
     start: int
-    count: int
+    old_count: int
     content: tuple[str, ...]
 
 
@@ -114,12 +114,13 @@ class _Kept(NamedTuple):
 def apply_patch(text: str, patch: Patch, *, ambiguity: Ambiguity = "refuse") -> Applied:
     """Return what a patch makes of a text.
 
-    Lines that only give context stay as the file has them, new lines end as the file's first line does, and the last line gets an end.
+    Lines that only give context stay as the file has them, new lines end as the file's first line does, and the last
+    line gets an end.
 
     Args:
         text: The file's text.
         patch: The patch.
-        ambiguity: With "refuse", a chunk that could go to several places is refused; with "first", all is as with Codex.
+        ambiguity: With "refuse", a chunk that could go to several places is refused; with "first", all is as in Codex.
 
     Raises:
         PatchError: A chunk belongs nowhere, or to several places.
@@ -165,7 +166,7 @@ def _edits(chunk: Chunk, match: Match) -> Iterable[_Edit]:
         else:
             goes = line.kind != "added" and old < match.old_count
             comes = line.kind != "removed" and new < match.new_count
-            run = _Edit(run.start, run.count + goes, (*run.content, line.text) if comes else run.content)
+            run = _Edit(run.start, run.old_count + goes, (*run.content, line.text) if comes else run.content)
         old += line.kind != "added"
         new += line.kind != "removed"
     yield run
@@ -179,7 +180,7 @@ def _rebuild(lines: Sequence[tuple[str, str]], edits: Sequence[_Edit]) -> tuple[
     for edit in edits:
         order += range(at, edit.start)
         order += edit.content
-        at = edit.start + edit.count
+        at = edit.start + edit.old_count
     order += range(at, len(lines))
     starts = [0]
     for line, end in lines:

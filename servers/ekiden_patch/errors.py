@@ -39,7 +39,8 @@ class PatchError(Exception):
     Attributes:
         code: What is wrong, for programs; the codes never change their meaning.
         message: What is wrong and the way out, for people and models.
-        details: The figures behind the message: line numbers are 1-based, `patch_line` counts in the patch, `line` in the file.
+        details: The figures behind the message. Line numbers start at 1; `patch_line` counts in the patch, `line` in
+            the file.
     """
 
     def __init__(self, code: PatchCode, message: str, details: Mapping[str, object] | None = None) -> None:

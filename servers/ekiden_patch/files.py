@@ -4,11 +4,12 @@ import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
 from filelock import FileLock, Timeout
 
 from ekiden_patch.errors import PatchError
@@ -121,7 +122,7 @@ def write_text(snapshot: Snapshot, new_text: str, *, lock_folder: Path | None = 
     Args:
         snapshot: What the new text was made from; the file must still hold it.
         new_text: The new text.
-        lock_folder: Where the lock that keeps other writers out is kept; the system's folder for temporary files unless given. Every
+        lock_folder: Where the lock that keeps other writers out is kept; a folder of the user's own unless given. Every
             writer of the file must use the same one.
 
     Returns:
@@ -170,11 +171,11 @@ def undo_change(undo: Undo, *, lock_folder: Path | None = None) -> Undo:
 
 
 @contextmanager
-def _locked(path: Path, folder: Path | None) -> Iterator[None]:
-    """Hold the lock of one file: it keeps other writers out from the check of the hash until the new text is in place."""
+def _locked(path: Path, folder: Path | None) -> Generator[None]:
+    """Hold the lock of one file: no other writer comes between the check of its hash and the new text."""
     name = hashlib.sha256(os.fsencode(path.parent.resolve() / path.name)).hexdigest()
     # Not beside the file: the folder is a work tree, and a lock in it would be one more change to explain.
-    kept = folder if folder is not None else Path(tempfile.gettempdir()) / f"ekiden-locks-{os.getuid()}"
+    kept = folder if folder is not None else Path(platformdirs.user_state_dir("ekiden")) / "patch-locks"
     try:
         kept.mkdir(parents=True, exist_ok=True, mode=0o700)
         with FileLock(kept / f"{name}.lock", timeout=_LOCK_TIMEOUT_S):

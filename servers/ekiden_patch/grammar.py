@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from ekiden_patch.errors import PatchError
 
 # What Codex trims: Unicode's white space. Python's own `strip` takes U+001C to U+001F as well.
-BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
@@ -59,7 +59,8 @@ class Chunk:
         lines: What stays, goes and comes, in order.
         at_end_of_file: Whether the old lines must be the last of the file.
         number: Where the chunk starts in the patch, from 1.
-        section: Which `*** Update File` it stands under, from 0: each section starts again at the top of what the one before left.
+        section: Which `*** Update File` it stands under, from 0. Each section starts again at the top of the file, as
+            the one before it left it.
     """
 
     header: str | None
@@ -120,7 +121,7 @@ def check_target(patch: Patch, names: Collection[str]) -> None:
     if patch.path is None or posixpath.normpath(patch.path) in {posixpath.normpath(name) for name in names}:
         return
     target = next(iter(names), "")
-    message = f"The patch updates {patch.path!r}, but only {target!r} can be edited here; name that file or leave the line out."
+    message = f"The patch updates {patch.path!r}, but only {target!r} can be edited here; name that file, or none."
     raise PatchError("wrong_file", message, {"path": patch.path, "target": target})
 
 
@@ -167,7 +168,9 @@ class _Reader:
         # An indented marker inside a section is a line of the file; before the first section there is no such line.
         marker = line.strip(BLANKS) if self.section < 0 else line.rstrip(BLANKS)
         if self.ended and marker:
-            message = f"Line {number} of the patch is {_short(line)}, but the line {END!r} came before it; that marker is the last line."
+            message = (
+                f"Line {number} of the patch is {_short(line)}, but {END!r} came before it; that is the last line."
+            )
             raise PatchError("misplaced_end_marker", message, {"patch_line": number})
         if self.ended or self._read_file_marker(marker, number):
             return
@@ -206,10 +209,11 @@ class _Reader:
         return True
 
     def _refuse_operation(self, marker: str, deed: str, number: int) -> None:
-        message = f"Line {number} of the patch, {_short(marker)}, asks for {deed}; only the text of the one file can be changed here."
-        raise PatchError(
-            "file_operation", message, {"patch_line": number, "operation": marker.split(":")[0].removeprefix("*** ")}
+        message = (
+            f"Line {number} of the patch, {_short(marker)}, asks for {deed}; only the file's text can be changed here."
         )
+        operation = marker.removeprefix("*** ").partition(":")[0]
+        raise PatchError("file_operation", message, {"patch_line": number, "operation": operation})
 
     def _begin_section(self, path: str | None, number: int, line: str) -> None:
         if self.section >= 0:
@@ -220,7 +224,10 @@ class _Reader:
                 )
                 raise PatchError("several_files", message, {"patch_line": number, "paths": [self.path, path]})
         elif path is None and (line.strip(BLANKS).startswith("***") or not line.startswith(("@@", "+", "-", " "))):
-            message = f"Line {number} of the patch is {_short(line)}; a chunk starts with '@@' or '@@ ' and a line of the file to look after."
+            message = (
+                f"Line {number} of the patch is {_short(line)}; a chunk starts with '@@' alone, or with '@@ ' and a "
+                "line of the file after which it stands."
+            )
             raise PatchError("bad_header", message, {"patch_line": number})
         else:
             self.path = path
@@ -229,7 +236,7 @@ class _Reader:
     def _begin_chunk(self, header: str | None, number: int) -> None:
         if self.open is not None and not self.open.lines:
             message = (
-                f"Line {number} of the patch starts a chunk, but the one from line {self.open.number} has no lines yet; "
+                f"Line {number} of the patch starts a chunk, but that of line {self.open.number} has no lines; "
                 "give one '@@' for each chunk."
             )
             raise PatchError("empty_chunk", message, {"patch_line": number})
@@ -276,7 +283,9 @@ class _Reader:
     def _close_section(self) -> None:
         self._close_chunk()
         if self.fresh:
-            message = f"The patch names {self.path!r} in line {self.section_line} and changes nothing there; start a chunk with '@@'."
+            message = (
+                f"Line {self.section_line} of the patch names {self.path!r}, and no chunk follows; start one with '@@'."
+            )
             raise PatchError("no_chunks", message, {"patch_line": self.section_line})
 
     @staticmethod

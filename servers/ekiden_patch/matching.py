@@ -1,4 +1,4 @@
-"""Finds where a chunk of a patch belongs in a file, as Codex does, and says so when that is nowhere or in several places."""
+"""Finds where a chunk of a patch belongs in a file, as Codex does, and says why when that is nowhere or unclear."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -37,7 +37,7 @@ class Match(NamedTuple):
     Attributes:
         start: Index of the file's line before which, or from which, the chunk goes.
         old_count: How many lines of the file it matched.
-        new_count: How many of the chunk's new lines are written; one less than it has when an empty last line was let go.
+        new_count: How many of the chunk's new lines are written: not its empty last one, where the file has none such.
         cursor: The line from which the next chunk is looked for.
         level: How closely the lines agree.
     """
@@ -47,6 +47,12 @@ class Match(NamedTuple):
     new_count: int
     cursor: int
     level: Level
+
+
+class _Difference(NamedTuple):
+    line: int
+    expected: str
+    found: str
 
 
 class LineTable:
@@ -121,8 +127,8 @@ def find_chunk(table: LineTable, chunk: Chunk, cursor: int, ambiguity: Ambiguity
         table: The file.
         chunk: The chunk.
         cursor: The line after the chunk before this one.
-        ambiguity: With "refuse", a chunk that could go to several places is refused; with "first" it goes to the first of them, and
-            added lines alone go to the end of the file, header or not, as with Codex.
+        ambiguity: With "refuse", a chunk that could go to several places is refused. With "first" it goes to the first
+            of them, and added lines alone go to the end of the file, header or not, as in Codex.
 
     Raises:
         PatchError: There is no such place, or there are several.
@@ -219,8 +225,8 @@ def _not_found(table: LineTable, chunk: Chunk, start: int) -> PatchError:
     if chunk.at_end_of_file and (found := table.find(wanted, start)):
         lines = [place + 1 for place in found[1][:_SHOWN]]
         message = (
-            f"The chunk from line {chunk.number} of the patch must match the end of the file, but its old lines stand at "
-            f"line {lines[0]}, and more lines follow. Drop '*** End of File', or send the file's last lines."
+            f"The chunk from line {chunk.number} of the patch must match the end of the file, but its old lines stand "
+            f"at line {lines[0]}, and more follow. Drop '*** End of File', or send the file's last lines."
         )
         return PatchError("not_at_end_of_file", message, {**details, "lines": lines})
     if found := table.find(wanted):
@@ -228,33 +234,32 @@ def _not_found(table: LineTable, chunk: Chunk, start: int) -> PatchError:
     place = _nearest(table, wanted)
     if place is None:
         message = (
-            f"The old lines of the chunk from line {chunk.number} of the patch are not in the file, nor is anything like them. "
-            "Read the file again and copy them from it."
+            f"The old lines of the chunk from line {chunk.number} of the patch are not in the file, nor is anything "
+            "like them. Read the file again and copy them from it."
         )
         return PatchError("lines_not_found", message, details)
     differences = _differences(table, wanted, place)
-    told = "; ".join(
-        f"line {each['line']}: expected {each['expected']!r}, found {each['found']!r}" for each in differences
-    )
+    told = "; ".join(f"at line {each.line} expected {each.expected}, found {each.found}" for each in differences)
     message = (
-        f"The old lines of the chunk from line {chunk.number} of the patch are not in the file. The nearest place is at line {place + 1}: "
-        f"{told}. Copy the lines from the file as they are."
+        f"The old lines of the chunk from line {chunk.number} of the patch are not in the file. The nearest place is "
+        f"line {place + 1}: {told}. Copy the lines from the file as they are."
     )
-    return PatchError("lines_not_found", message, {**details, "nearest_line": place + 1, "differences": differences})
+    listed = [each._asdict() for each in differences]
+    return PatchError("lines_not_found", message, {**details, "nearest_line": place + 1, "differences": listed})
 
 
 def _out_of_order(chunk: Chunk, what: str, places: list[int], details: dict[str, object]) -> PatchError:
     lines = [place + 1 for place in places[:_SHOWN]]
     message = (
         f"The {what} of the chunk from line {chunk.number} of the patch stand in the file only at line "
-        f"{', '.join(str(line) for line in lines)}, before line {details['from_line']}, from which this chunk is looked for. "
+        f"{', '.join(str(line) for line in lines)}, before line {details['from_line']}, where its search starts. "
         "Chunks come in the order of the file, do not overlap, and follow their '@@' header."
     )
     return PatchError("out_of_order", message, {**details, "lines": lines})
 
 
 def _nearest(table: LineTable, wanted: Sequence[str]) -> int | None:
-    """Return the start of the region that shares the most lines, or words, with what was wanted; None when nothing is shared."""
+    """Return the start of the region that shares the most lines and words with what was wanted, if any does."""
     votes: Counter[int] = Counter()
     index = table.index("folded")
     for offset, line in enumerate(_LEVELS["folded"](each) for each in wanted):
@@ -269,19 +274,23 @@ def _nearest(table: LineTable, wanted: Sequence[str]) -> int | None:
     return max(0, min(start for start, count in votes.items() if count == best))
 
 
-def _differences(table: LineTable, wanted: list[str], place: int) -> list[dict[str, object]]:
+def _differences(table: LineTable, wanted: list[str], place: int) -> list[_Difference]:
     """Return what differs between the wanted lines and the region of the file from a line on."""
     region = table.folded("folded")[place : place + len(wanted)]
     folded = [_LEVELS["folded"](line) for line in wanted]
-    differences: list[dict[str, object]] = []
-    for tag, begin, end, there, until in SequenceMatcher(None, folded, region, autojunk=False).get_opcodes():
-        if tag != "equal":
-            found = list(table.lines[place + there : place + until])
-            differences.append({"line": place + there + 1, "expected": _cut(wanted[begin:end]), "found": _cut(found)})
-    return differences[:_SHOWN]
+    opcodes = SequenceMatcher(None, folded, region, autojunk=False).get_opcodes()
+    return [
+        _Difference(place + there + 1, _told(wanted[begin:end]), _told(table.lines[place + there : place + until]))
+        for tag, begin, end, there, until in opcodes
+        if tag != "equal"
+    ][:_SHOWN]
 
 
-def _cut(lines: list[str]) -> str:
+def _told(lines: Sequence[str]) -> str:
+    return repr(_cut(lines)) if lines else "no such line"
+
+
+def _cut(lines: Sequence[str]) -> str:
     text = "\n".join(lines)
     return text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "..."
 
