@@ -23,7 +23,7 @@ _POLL_S = 0.05
 _OUTPUT_BYTES = 32 << 20
 # Without the two options the WebAssembly Lean takes half as long again to start.
 _HEADER = "import Lean.Elab.Frontend\nset_option Elab.async false\nset_option linter.all false"
-_DRIVER = ("text", "export", "replay", "main")
+_DRIVER = ("text", "export", "replay", "facts", "main")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Job:
         target: The constant in question.
         goal: The constant that its type must be.
         nonce: What the report must carry.
+        scope: Whether it is about the target, or about all that the text declares.
     """
 
     imports: tuple[str, ...]
@@ -45,6 +46,7 @@ class Job:
     target: str
     goal: str
     nonce: str
+    scope: Literal["target", "all"] = "target"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +172,7 @@ class Worker:
             lines.append(f"module {name}")
         (self.folder / f"{number}.text").write_text(job.text, encoding="utf-8", newline="")
         lines += [f"answer {number}.text", f"target {job.target}", f"goal {job.goal}", f"nonce {job.nonce}"]
+        lines.append(f"scope {job.scope}")
         part = self.folder / f"{number}.job.part"
         part.write_text("\n".join(lines) + "\n", encoding="utf-8")
         part.replace(self.folder / f"{number}.job")

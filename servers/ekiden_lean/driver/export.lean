@@ -2,6 +2,25 @@ open Lean
 
 namespace Ekiden
 
+/-! ## Lean's messages -/
+
+def severityMark : MessageSeverity → String
+  | .error => "error"
+  | .warning => "warning"
+  | .information => "information"
+
+def position : Option Position → String
+  | some p => toString p.line ++ " " ++ toString p.column
+  | none => "- -"
+
+def messageLines : List Message → Array String → IO (Array String)
+  | [], lines => pure lines
+  | m :: rest, lines => do
+    let text ← m.data.toString
+    let place := toString m.pos.line ++ " " ++ toString m.pos.column ++ " " ++ position m.endPos
+    let head := "message " ++ severityMark m.severity ++ " " ++ place ++ " "
+    messageLines rest (lines.push (head ++ escape (shown m.kind) ++ "\t" ++ escape text))
+
 /-! ## Exporting: names, levels and expressions are numbered, each entry naming earlier ones -/
 
 structure Out where

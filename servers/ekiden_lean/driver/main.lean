@@ -10,6 +10,7 @@ structure Job where
   answer : String
   target : String
   goal : String
+  scope : String
   nonce : String
 
 def readJob : List String → Job → Job
@@ -21,6 +22,7 @@ def readJob : List String → Job → Job
       | ["answer", m] => { job with answer := m }
       | ["target", m] => { job with target := m }
       | ["goal", m] => { job with goal := m }
+      | ["scope", m] => { job with scope := m }
       | ["nonce", m] => { job with nonce := m }
       | _ => job
 
@@ -36,23 +38,6 @@ def say (text : String) : IO Unit := do
   let out ← IO.getStdout
   out.putStrLn text
   out.flush
-
-def severityMark : MessageSeverity → String
-  | .error => "error"
-  | .warning => "warning"
-  | .information => "information"
-
-def position : Option Position → String
-  | some p => toString p.line ++ " " ++ toString p.column
-  | none => "- -"
-
-def messageLines : List Message → Array String → IO (Array String)
-  | [], lines => pure lines
-  | m :: rest, lines => do
-    let text ← m.data.toString
-    let place := toString m.pos.line ++ " " ++ toString m.pos.column ++ " " ++ position m.endPos
-    let head := "message " ++ severityMark m.severity ++ " " ++ place ++ " "
-    messageLines rest (lines.push (head ++ escape (shown m.kind) ++ "\t" ++ escape text))
 
 def hasError : List Message → Bool
   | [] => false
@@ -110,58 +95,34 @@ def writeLines (file : String) (lines : Array String) : IO Unit := do
   handle.flush
   IO.FS.rename (file ++ ".part") file
 
+def elaborateTarget (env : Environment) (text : String) (target : Name) : IO Out := do
+  let (after, messages) ← Elab.process text env {} (some "answer")
+  let lines ← messageLines messages.toList #[]
+  let found := match after.find? target with
+    | some _ => "found"
+    | none => "missing"
+  pure ((outConst env after { Out.empty with lines := lines.push found } target).line "end")
+
 def elaborate (folder name : String) (job : Job) (memory : Memory) : IO Memory := do
   let (_, env, memory) ← prepare folder job memory
   say ("begin " ++ name)
   let text ← IO.FS.readFile (folder ++ "/" ++ job.answer)
-  let (after, messages) ← Elab.process text env {} (some "answer")
-  let lines ← messageLines messages.toList #[]
-  let target := nameOf job.target
-  let found := match after.find? target with
-    | some _ => "found"
-    | none => "missing"
-  let out := (outConst env after { Out.empty with lines := lines.push found } target).line "end"
+  let out ← if job.scope == "all" then elaborateAll env text else elaborateTarget env text (nameOf job.target)
   writeLines (folder ++ "/" ++ name ++ ".out") out.lines
   pure memory
 
-def kernelMessage (e : Kernel.Exception) : IO String := (e.toMessageData {}).toString
-
-/-- Take one declaration into the environment by the kernel alone. -/
-def admit (env : Environment) (d : Declaration) : IO (Except String Environment) :=
-  match env.addDeclCore 0 d none with
-  | .ok env => pure (.ok env)
-  | .error e => do
-    let text ← kernelMessage e
-    pure (.error text)
-
+/-- Take all declarations of an export; the first that the kernel refuses ends it. -/
 def replay : List String → Read → Environment → IO (Except String Environment)
-  | [], _, _ => pure (.error "the export has no end")
+  | [], _, _ => pure (.error noEndText)
   | line :: rest, r, env =>
-    match line.splitOn " " with
-    | ["end"] => pure (.ok env)
-    | "n" :: parts =>
-      match readName r parts with
-      | some n => replay rest { r with names := r.names.push n } env
-      | none => pure (.error "the export holds a name that cannot be read")
-    | "u" :: parts =>
-      match readLevel r parts with
-      | some u => replay rest { r with levels := r.levels.push u } env
-      | none => pure (.error "the export holds a level that cannot be read")
-    | "e" :: parts =>
-      match readExpr r parts with
-      | some e => replay rest { r with exprs := r.exprs.push e } env
-      | none => pure (.error "the export holds an expression that cannot be read")
-    | "d" :: parts =>
-      match readDecl r parts with
-      | some d => do
-        match ← admit env d with
-        | .ok env => replay rest { r with types := [] } env
-        | .error text => pure (.error text)
-      | none => pure (.error "the export holds a declaration that cannot be read")
-    | parts =>
-      match readPart r parts with
-      | some r => replay rest r env
-      | none => pure (.error "the export holds a line that cannot be read")
+    match readLine r line with
+    | .last => pure (.ok env)
+    | .more r => replay rest r env
+    | .unreadable what => pure (.error (unreadableText what))
+    | .declares d r => do
+      match ← admit env d with
+      | .ok env => replay rest r env
+      | .error text => pure (.error text)
 
 def zeros : List Name → List Level
   | [] => []
@@ -204,18 +165,20 @@ def check (folder name : String) (job : Job) (memory : Memory) : IO Memory := do
   say ("begin " ++ name)
   let text ← IO.FS.readFile (folder ++ "/" ++ job.answer)
   let head := "report " ++ job.nonce ++ " "
-  match ← replay (text.splitOn "\n") Read.empty trusted with
-  | .error text => say (head ++ "refused " ++ escape text)
-  | .ok env =>
-    let lines ← judge base trusted env job
-    report head lines
+  let lines := text.splitOn "\n"
+  if job.scope == "all" then
+    report head (← factsOf base trusted lines)
+  else
+    match ← replay lines Read.empty trusted with
+    | .error text => say (head ++ "refused " ++ escape text)
+    | .ok env => report head (← judge base trusted env job)
   pure memory
 
 /-! ## The loop -/
 
 def oneJob (mode folder name : String) (text : String) (memory : Memory) : IO Memory := do
   let job := readJob (text.splitOn "\n")
-    { imports := [], modules := [], answer := "", target := "submission", goal := "Goal", nonce := "" }
+    { imports := [], modules := [], answer := "", target := "submission", goal := "Goal", scope := "target", nonce := "" }
   try
     let memory ← if mode == "check" then check folder name job memory else elaborate folder name job memory
     say ("done " ++ name)

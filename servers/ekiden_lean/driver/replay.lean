@@ -162,6 +162,53 @@ def readPart (r : Read) : List String → Option Read
     | _, _, _ => none
   | _ => none
 
+/-- What one line of an export says. -/
+inductive ExportLine where
+  | more (r : Read)
+  | declares (d : Declaration) (r : Read)
+  | last
+  | unreadable (what : String)
+
+def readLine (r : Read) (line : String) : ExportLine :=
+  match line.splitOn " " with
+  | ["end"] => .last
+  | "n" :: parts =>
+    match readName r parts with
+    | some n => .more { r with names := r.names.push n }
+    | none => .unreadable "a name"
+  | "u" :: parts =>
+    match readLevel r parts with
+    | some u => .more { r with levels := r.levels.push u }
+    | none => .unreadable "a level"
+  | "e" :: parts =>
+    match readExpr r parts with
+    | some e => .more { r with exprs := r.exprs.push e }
+    | none => .unreadable "an expression"
+  | "d" :: parts =>
+    match readDecl r parts with
+    | some d => .declares d { r with types := [] }
+    | none => .unreadable "a declaration"
+  | parts =>
+    match readPart r parts with
+    | some r => .more r
+    | none => .unreadable "a line"
+
+def unreadableText (what : String) : String := "the export holds " ++ what ++ " that cannot be read"
+
+def noEndText : String := "the export has no end"
+
+/-! ## The kernel -/
+
+def kernelMessage (e : Kernel.Exception) : IO String := (e.toMessageData {}).toString
+
+/-- Take one declaration into the environment by the kernel alone. -/
+def admit (env : Environment) (d : Declaration) : IO (Except String Environment) :=
+  match env.addDeclCore 0 d none with
+  | .ok env => pure (.ok env)
+  | .error e => do
+    let text ← kernelMessage e
+    pure (.error text)
+
 /-! ## What a constant rests on -/
 
 structure Rest where
