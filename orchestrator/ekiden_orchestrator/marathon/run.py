@@ -78,7 +78,7 @@ def start_run(
     models = find_models(settings.budget)
     started = decide(request, marathon, submission=submission, manifest=manifest, models=models, judge=name)
     require_unreadable_keys(submission, models, marathon)
-    require_model_of(submission, started.model or "", started.budget_tokens, models)
+    require_model_of(submission, started.model or "", started.budget_tokens, models, usd=started.budget_usd)
     with ExitStack() as stack:
         judge = stack.enter_context(choose(name, settings)) if score else None
         root = _new_root(request, marathon, submission, manifest)

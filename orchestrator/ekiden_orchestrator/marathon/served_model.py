@@ -1,5 +1,8 @@
-"""Whether anybody serves the model that a run is about to ask; looked at before the run starts."""
+"""Whether anybody serves the model that a run is about to ask, at a known price; looked at before the run starts."""
 
+import json
+from decimal import Decimal
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, cast
 
 from ekiden_orchestrator.marathon.errors import MarathonError
@@ -14,24 +17,35 @@ CONTEST_MODEL = "openai/gpt-oss-120b"
 """What the built-in solvers ask where nobody names a model: the contest's, under the name that OpenRouter gives it."""
 
 _MOST_EXAMPLES = 3
+_HOW_TO_PRICE = """\
+Add it to ekiden.toml or to your own settings, with the vendor's figures, or leave --budget-usd out:
+
+[budget.prices.{model}]
+input_usd_per_million = 1.25
+output_usd_per_million = 10.00"""
 
 
-def require_model_of(submission: Submission, model: str, tokens: int, source: ModelSource) -> None:
-    """Refuse a marathon whose solver would ask a model that nobody serves.
+def require_model_of(
+    submission: Submission, model: str, tokens: int, source: ModelSource, *, usd: Decimal | None
+) -> None:
+    """Refuse a marathon whose solver would ask a model that nobody serves, or one without a price under a cap in dollars.
 
     Args:
         submission: The solver; one that is not ours is looked at only if a model is named.
         model: The model that it is told to use; empty: its own choice.
         tokens: The tokens of the run; with 0 nobody is asked.
         source: Where models are asked.
+        usd: The dollars of the run; None is no cap, and with 0 nobody is asked.
 
     Raises:
-        MarathonError: No upstream serves the model; the message names the ways out.
+        MarathonError: No upstream serves the model, or its price is not known; the message names the ways out.
     """
     if submission.asks_models:
         model = model or CONTEST_MODEL
     if model and tokens and source.upstreams and (submission.asks_models or not submission.built_in):
         require_served(model, source)
+        if usd:
+            _require_price(model, source)
 
 
 def require_served(model: str, source: ModelSource) -> None:
@@ -45,8 +59,7 @@ def require_served(model: str, source: ModelSource) -> None:
     from ekiden_budget.upstreams import choose_upstream
     from ekiden_budget.wire import CallRules
 
-    pinned = source.settings.pinned.get("model")
-    model = pinned if isinstance(pinned, str) else model
+    model = _pinned(model, source)
     chosen = choose_upstream(source.upstreams, "chat", model)
     if not CallRules.from_settings(source.settings).allow_model(model):
         raise _unserved(model, source, "the setting budget.allowed_models does not let it through", ())
@@ -57,6 +70,21 @@ def require_served(model: str, source: ModelSource) -> None:
     listed = _listed(chosen, source.settings)
     if listed and _plain(model) not in map(_plain, listed):
         raise _unserved(model, source, f"{chosen.name!r}, where it would be asked, does not list it", listed)
+
+
+def _require_price(model: str, source: ModelSource) -> None:
+    model = _pinned(model, source)
+    if not any(fnmatchcase(model, glob) for glob in source.settings.prices):
+        raise MarathonError(
+            f"The model {model!r} has no price, so the cap in dollars would refuse every call of it. "
+            + _HOW_TO_PRICE.format(model=json.dumps(model))
+        )
+
+
+def _pinned(model: str, source: ModelSource) -> str:
+    """Return the model that is asked in place of one, where the settings say so."""
+    pinned = source.settings.pinned.get("model")
+    return pinned if isinstance(pinned, str) else model
 
 
 def _unserved(model: str, source: ModelSource, why: str, listed: tuple[str, ...]) -> MarathonError:

@@ -149,7 +149,8 @@ class Run:
         model = self._settings.model if state.started.model is None else state.started.model
         if state.attempts:
             require_unreadable_keys(self._submission, self._models, self._settings)
-            require_model_of(self._submission, model, state.started.budget_tokens, self._models)
+            tokens, usd = state.started.budget_tokens, state.started.budget_usd
+            require_model_of(self._submission, model, tokens, self._models, usd=usd)
             self._note(f"Going on with {open_problems} problems without an answer and {remaining_s:.1f} s.")
         number = len(state.attempts) + 1
         self._events.append(AttemptStarted(attempt=number, wall_seconds=remaining_s, problems=open_problems))

@@ -18,6 +18,10 @@ from ekiden_orchestrator.marathon.state import AttemptState, RunState
 from ekiden_orchestrator.marathon.versions import versions
 
 MAX_MESSAGE_CHARS = 1000
+_SOLVERS_WORDS = {
+    "price unknown: ": "Calls were refused, since the price of their model is not known: add it under [budget.prices].",
+}
+"""What errors of model calls say, where a solver prints them, and what whoever reads the result should know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +200,7 @@ def summarise(
             *sealed.notes,
             *_unread(read),
             *_unusual(spending, capped=started is not None and started.budget_usd is not None),
+            *(note for words, note in _SOLVERS_WORDS.items() if ended is not None and words in ended.stderr_tail),
         ),
         ignored_lines=None if read is None else _lines(read),
         attempts=attempts,

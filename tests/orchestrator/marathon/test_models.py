@@ -203,9 +203,11 @@ def test_dollars_are_a_cap_and_are_told(bed: Bed, models: ModelServer) -> None:
 
 
 def test_with_a_cap_in_dollars_a_model_without_price_is_not_asked(bed: Bed, models: ModelServer) -> None:
-    summary = bed.run(bed.solver(SDK + "report(status=ask('Prove it', max_tokens=1))"), tokens=-1, usd=Decimal(1))
+    source = "report(status=ask('Prove it', max_tokens=1))\nprint(call_llm('Prove it')['error'], file=sys.stderr)"
+    summary = bed.run(bed.solver(HELPER + SDK + source), tokens=-1, usd=Decimal(1))
     assert bed.scratch_report() == {"status": 402}
     assert "Note: No model has a price under [budget.prices]" in bed.printed
+    assert "Note: Calls were refused, since the price of their model is not known" in bed.printed
     assert (summary.usd_spent, models.connections) == (Decimal(0), 0)
 
 

@@ -1,5 +1,7 @@
 """Which model a run asks, and that one whom nobody serves is told before anything starts."""
 
+from decimal import Decimal
+
 import pytest
 
 from ekiden_orchestrator.marathon.errors import MarathonError
@@ -11,6 +13,7 @@ from model_server import ModelServer, refusal
 
 LISTED = "scripted"
 """The one model that the scripted server lists."""
+PRICE = {"input_usd_per_million": "1", "output_usd_per_million": "1"}
 
 
 @pytest.fixture
@@ -50,6 +53,19 @@ def test_a_named_model_is_the_one_that_is_asked_now_and_after_a_resumption(bed: 
     (bed.run_folder / "attempts" / "1" / "answers.jsonl").write_bytes(b"")
     resume_run(bed.run_folder, bed.settings, bed.display)
     assert {heard.model for heard in listing.heard if heard.method == "POST"} == {LISTED}
+
+
+@pytest.mark.parametrize("model", [None, LISTED])
+def test_under_a_cap_in_dollars_a_model_without_a_price_is_refused_with_the_lines_to_add(
+    bed: Bed, models: ModelServer, model: str | None
+) -> None:
+    bed.connect(models.url, prices={"another/*": PRICE})
+    with pytest.raises(MarathonError, match="has no price") as refusal:
+        bed.run("triage", model=model, usd=Decimal("0.01"))
+    assert f'[budget.prices."{model or CONTEST_MODEL}"]\ninput_usd_per_million' in str(refusal.value)
+    assert not bed.run_folder.exists()
+    bed.connect(models.url, prices={model or CONTEST_MODEL: PRICE})
+    assert bed.run("triage", model=model, usd=Decimal("0.01")).exit_code == 0
 
 
 @pytest.mark.parametrize(

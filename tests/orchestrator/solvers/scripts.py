@@ -43,6 +43,6 @@ def by_law(replies: Mapping[str, str | int]) -> Callable[[Heard], Answer]:
 
     def respond(heard: Heard) -> Answer:
         reply = replies.get(asked(heard), "I do not know.")
-        return refusal(reply, "token budget exhausted") if isinstance(reply, int) else Answer(reply)
+        return refusal(reply, "price unknown") if isinstance(reply, int) else Answer(reply)
 
     return respond

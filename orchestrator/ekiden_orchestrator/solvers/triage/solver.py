@@ -184,7 +184,7 @@ class Models:
         """
         sys.stderr.write(f"no reply: {error[:500]}\n")
         is_refused = "exhausted" in error and "would be exhausted" not in error
-        is_refused = is_refused or bool(re.search(r"\b(?:HTTP|code:) 40[0134]\b", error))
+        is_refused = is_refused or bool(re.search(r"\b(?:HTTP|code:) 40[0-4]\b", error))
         self._refusals = self._refusals + 1 if is_refused else 0
         used_up = self._refusals == REFUSALS_IN_A_ROW or (is_refused and self.left < LEAST_CALL_TOKENS)
         self.closed = used_up or "budget is zero" in error or "not set" in error
