@@ -28,7 +28,7 @@ output_usd_per_million = 10.00"""
 def require_model_of(
     submission: Submission, model: str, tokens: int, source: ModelSource, *, usd: Decimal | None
 ) -> None:
-    """Refuse a marathon whose solver would ask a model that nobody serves, or one without a price under a cap in dollars.
+    """Refuse a marathon that would ask a model that nobody serves, or one without a price under a cap in dollars.
 
     Args:
         submission: The solver; one that is not ours is looked at only if a model is named.

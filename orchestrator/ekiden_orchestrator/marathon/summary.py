@@ -259,6 +259,8 @@ def _unread(read: ReadAnswers | None) -> list[str]:
 def _unusual(spending: Spending | None, *, capped: bool) -> list[str]:
     """Say what of the spending is not in its figures; of dollars only where they are shown or capped."""
     notes: list[str] = []
+    if spending is not None and (free := sum(spending.calls.get(kind, 0) for kind in ("unsent", "turned_away"))):
+        notes.append(f"The contract bills calls that no upstream took at their reservations: {free:,} here.")
     if spending is not None and spending.excess_tokens:
         notes.append(f"Upstreams reported {spending.excess_tokens:,} tokens above what the budget had room for.")
     if spending is not None and spending.unpriced_calls and (capped or spending.usd):

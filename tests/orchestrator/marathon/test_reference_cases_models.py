@@ -67,6 +67,7 @@ def test_upstream_failure_bills_reservation(bed: Bed, key: str) -> None:
     assert summary.exit_code == 0
     assert 50 <= summary.tokens_used <= 1000
     assert summary.model_calls == {"unsent": 1}
+    assert summary.notes == ("The contract bills calls that no upstream took at their reservations: 1 here.",)
 
 
 def test_multipart_prompt_charged_correctly(bed: Bed, models: ModelServer) -> None:
