@@ -32,6 +32,7 @@ from ekiden_blueprint.words import (
     MODULE_DOC_MARK,
     OPEN_ARGUMENTS,
     OPTION_ARGUMENTS,
+    STARTS,
 )
 from ekiden_blueprint.spans import Span
 
@@ -43,9 +44,11 @@ if TYPE_CHECKING:
 CLOSER = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "@[": "]"}
 BLUEPRINT_WORD = re.compile(rf"(?<![{ID_REST}.])blueprint\??(?![{ID_REST}.])")
 _SPACE = re.compile(r"\s*")
+_NO_NAME_BEFORE = re.compile(rf"\.\.\Z|(?<![{ID_REST}.»)\]])[0-9][0-9_]*\.\Z")
+_NO_ATTRIBUTE = rf"(?:theorem|lemma|def|abbrev|axiom|example|opaque|inductive|structure|namespace|section|variable|mutual)(?![{ID_REST}.])"
 _BRACKET = re.compile(
-    rf"@\[|[\[\](){{}}⟨⟩]|(?<![{ID_REST}.])(?:theorem|lemma|def|abbrev|axiom|example|opaque|inductive|structure|namespace"
-    rf"|section|variable|mutual)(?![{ID_REST}.])"
+    rf"(?:[^A-Za-z_@\[\](){{}}⟨⟩]++|(?!{_NO_ATTRIBUTE})[A-Za-z_]++|@(?!\[)|(?<=[.]){_NO_ATTRIBUTE})*+"
+    rf"(?P<mark>@\[|[\[\](){{}}⟨⟩]|{_NO_ATTRIBUTE})"
 )
 
 
@@ -63,20 +66,20 @@ class Beginning:
     scan_from: int
 
 
-def beginnings(view: str) -> Iterator[Beginning]:
-    """Find where the commands of a text begin."""
+def beginnings(view: str, *, margin: bool = True) -> Iterator[Beginning]:
+    """Find where the commands of a text begin; `margin` says whether the text itself begins at column 1."""
     at = 0
-    while (found := CANDIDATE.search(view, at)) is not None:
-        start = found.start()
+    while (found := CANDIDATE.match(view, at)) is not None:
+        start = found.start("start")
         if _continues_a_name(view, start):
-            at = start + 1
+            at = found.end()
             continue
-        if found.group() == MODULE_DOC_MARK:
+        if view[start] == MODULE_DOC_MARK:
             yield Beginning(start, "module_doc", "", start + 1, (), (), unbalanced=False, scan_from=start + 1)
             at = start + 1
             continue
         beginning = _beginning(view, start)
-        if _is_command(view, beginning):
+        if _is_command(view, beginning, margin=margin):
             yield beginning
         at = max(beginning.scan_from, start + 1)
 
@@ -84,14 +87,15 @@ def beginnings(view: str) -> Iterator[Beginning]:
 def closing_bracket(view: str, opening: int) -> int | None:
     """Give the offset after the bracket that closes an attribute list or one of its options, if it is closed."""
     stack: list[str] = []
-    for found in _BRACKET.finditer(view, opening):
-        mark = found.group()
+    at = opening
+    while (found := _BRACKET.match(view, at)) is not None:
+        mark, at = found["mark"], found.end()
         if mark in CLOSER and not (mark == "@[" and stack):
             stack.append(CLOSER[mark])
         elif len(mark) > 1 or mark != stack.pop():
             return None
         if not stack:
-            return found.end()
+            return at
     return None
 
 
@@ -105,8 +109,10 @@ def _continues_a_name(view: str, at: int) -> bool:
     """Tell whether a word is the end of a longer name (`x.def`, `x₁def`), which `5def` and `f ..def` are not."""
     if not (view[at].isalpha() and at):
         return False
+    if view[at - 1] == "`":
+        return not view.startswith("``", max(0, at - 2))
     if view[at - 1] == ".":
-        return view[max(0, at - 2)] != "." or at < 2
+        return not _NO_NAME_BEFORE.search(view, max(0, at - 100), at)
     return inside_identifier(view, at)
 
 
@@ -166,8 +172,10 @@ def _scan_from(view: str, word: str, end: int) -> int:
     return end
 
 
-def _is_command(view: str, beginning: Beginning) -> bool:
-    if _at_margin(view, beginning.start) and (beginning.keyword or not view.startswith("|", beginning.keyword_end)):
+def _is_command(view: str, beginning: Beginning, *, margin: bool) -> bool:
+    if (_at_margin(view, beginning.start) if beginning.start else margin) and (
+        beginning.keyword or not view.startswith("|", beginning.keyword_end)
+    ):
         return True
     if not beginning.keyword:
         return beginning.unbalanced or any(BLUEPRINT_WORD.search(view, *span) for span in beginning.attributes)
@@ -176,9 +184,9 @@ def _is_command(view: str, beginning: Beginning) -> bool:
     following = skip_space(view, beginning.scan_from)
     if following == len(view) or view[following] == MODULE_DOC_MARK:
         return True
-    if CANDIDATE.match(view, following) is None:
+    if STARTS.match(view, following) is None:
         return False
-    return _is_command(view, _beginning(view, following))
+    return _is_command(view, _beginning(view, following), margin=margin)
 
 
 def _at_margin(view: str, at: int) -> bool:

@@ -34,8 +34,10 @@ ID_FIRST = (
 ATOM = rf"(?:[{ID_FIRST}][{ID_REST}]*+|«[^»]*»)"
 IDENTIFIER = rf"{ATOM}(?:\.{ATOM})*+"
 
-_INTERESTING = re.compile(r"--|<\|(?!\|)|(?<![<=])<-|(?<!\|)\|-|//|\\/|-/|/-[-!]?|[\"'«{}]")
-_COMMENT_MARK = re.compile(r"-/|/-")
+_SIGNS = r"<\|(?!\|)|(?<![<=])<-|(?<!\|)\|-|//|\\/|-/|-(?!-)|/(?!-)|[<|\\]"
+_PLAIN = re.compile(rf"(?:[^-<|/\\\"'«]++|{_SIGNS})*+(?P<mark>--|/-[-!]?|[\"'«])")
+_PLAIN_IN_BRACES = re.compile(rf"(?:[^-<|/\\\"'«{{}}]++|{_SIGNS})*+(?P<mark>--|/-[-!]?|[\"'«{{}}])")
+_COMMENT_MARK = re.compile(r"(?:[^-/]++|-(?!/)|/(?!-))*+(-/|/-)")
 _STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _STRING_STOP = re.compile(r'[^"\\{]*+(?:\\.[^"\\{]*+)*+(["{])', re.DOTALL)
 _CHARACTER = re.compile(r"'(?:[^\\']|\\(?:[\\\"'rnt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}))'", re.DOTALL)
@@ -48,7 +50,6 @@ _RUN = re.compile(
     rf"(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:[eE][0-9]+)?)|(?P<word>[{ID_FIRST}][{ID_REST}]*+)"
 )
 _ID_CHARACTER = re.compile(f"[{ID_REST}]")
-_NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 class Region(NamedTuple):
@@ -107,20 +108,19 @@ class _Lexer:
 
     def run(self) -> list[Region]:
         at = 0
-        while (found := _INTERESTING.search(self.text, at)) is not None:
-            at = self.token(found)
+        while (found := (_PLAIN_IN_BRACES if self.braces else _PLAIN).match(self.text, at)) is not None:
+            at = self.token(found["mark"], found.start("mark"))
         self.flush(len(self.text))
         if self.braces and self.regions:
             self.regions[-1] = self.regions[-1]._replace(closed=False)
         return self.regions
 
-    def token(self, found: re.Match[str]) -> int:
-        mark, at = found.group(), found.start()
+    def token(self, mark: str, at: int) -> int:
         if mark == "--":
             end = self.text.find("\n", at)
             return self.add("line_comment", at, len(self.text) if end < 0 else end)
         if mark.startswith("/-"):
-            return self.comment(found)
+            return self.comment(mark, at)
         if mark == '"':
             return self.string(at)
         if mark == "'":
@@ -128,9 +128,7 @@ class _Lexer:
         if mark == "«":
             end = self.text.find("»", at)
             return self.add("name", at, len(self.text) if end < 0 else end + 1, closed=end >= 0)
-        if self.braces and mark in "{}":
-            return self.brace(mark, at)
-        return found.end()
+        return self.brace(mark, at)
 
     def add(self, kind: RegionKind, start: int, end: int, *, closed: bool = True) -> int:
         self.flush(start)
@@ -143,16 +141,16 @@ class _Lexer:
             self.regions.append(Region("code", Span(self.code_from, end), closed=True))
             self.code_from = end
 
-    def comment(self, found: re.Match[str]) -> int:
+    def comment(self, opening: str, start: int) -> int:
         kinds: dict[str, RegionKind] = {"/-": "block_comment", "/--": "doc_comment", "/-!": "module_doc"}
-        depth, at = 1, found.end()
+        depth, at = 1, start + len(opening)
         while depth:
-            mark = _COMMENT_MARK.search(self.text, at)
+            mark = _COMMENT_MARK.match(self.text, at)
             if mark is None:
-                return self.add(kinds[found.group()], found.start(), len(self.text), closed=False)
-            depth += 1 if mark.group() == "/-" else -1
+                return self.add(kinds[opening], start, len(self.text), closed=False)
+            depth += 1 if mark[1] == "/-" else -1
             at = mark.end()
-        return self.add(kinds[found.group()], found.start(), at)
+        return self.add(kinds[opening], start, at)
 
     def quote(self, at: int) -> int:
         if self.text.startswith("''", at):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ekiden_blueprint.spans import Span
@@ -69,10 +69,9 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class BlueprintNode:
-    """One `blueprint` attribute and the declaration after it."""
+class NodeParts:
+    """The parts of a node, counted from where its command begins."""
 
-    path: str
     label: str
     label_span: Span
     span: Span
@@ -87,17 +86,99 @@ class BlueprintNode:
     body: Span | None
     body_kind: BodyKind
     uses: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlueprintNode:
+    """One `blueprint` attribute and the declaration after it.
+
+    A node is its parts and the offset at which its command begins, so that an edit elsewhere moves it at no cost.
+    """
+
+    path: str
+    offset: int
+    parts: NodeParts
     namespace: str = ""
+
+    @property
+    def label(self) -> str:
+        """The label, as Lean reads it; empty when there is none."""
+        return self.parts.label
+
+    @property
+    def modifiers(self) -> tuple[str, ...]:
+        """The modifiers before the keyword."""
+        return self.parts.modifiers
+
+    @property
+    def keyword(self) -> str:
+        """The keyword; empty when no declaration follows."""
+        return self.parts.keyword
+
+    @property
+    def name(self) -> str:
+        """The Lean name as declared; empty when anonymous."""
+        return self.parts.name
+
+    @property
+    def body_kind(self) -> BodyKind:
+        """What kind of proof this is; empty for what is no proof node."""
+        return self.parts.body_kind
+
+    @property
+    def label_span(self) -> Span:
+        """Where the label stands, without its quotes."""
+        return self.parts.label_span.shifted(self.offset)
+
+    @property
+    def span(self) -> Span:
+        """From the `@[` to the end of the declaration."""
+        return self.parts.span.shifted(self.offset)
+
+    @property
+    def attribute(self) -> Span:
+        """The whole attribute list that holds `blueprint`."""
+        return self.parts.attribute.shifted(self.offset)
+
+    @property
+    def blueprint(self) -> Span:
+        """The `blueprint ..` entry in it."""
+        return self.parts.blueprint.shifted(self.offset)
+
+    @property
+    def name_span(self) -> Span:
+        """Where the name stands; empty when the node is anonymous."""
+        return self.parts.name_span.shifted(self.offset)
+
+    @property
+    def signature(self) -> Span:
+        """From after the name to the body."""
+        return self.parts.signature.shifted(self.offset)
+
+    @property
+    def body(self) -> Span | None:
+        """What follows `:=`, or the body from its `where` or its first bar on."""
+        return self.parts.body and self.parts.body.shifted(self.offset)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options as they are written, unknown and repeated ones too."""
+        return tuple(option.shifted(self.offset) for option in self.parts.options)
+
+    @property
+    def uses(self) -> tuple[Reference, ...]:
+        """The names in `sorry_using [..]`."""
+        return tuple(Reference(use.name, use.span.shifted(self.offset)) for use in self.parts.uses)
 
     @property
     def is_proof(self) -> bool:
         """Whether this is a vertex of the proof graph."""
-        return self.keyword in PROOF_KEYWORDS
+        return self.parts.keyword in PROOF_KEYWORDS
 
     @property
     def is_definition(self) -> bool:
         """Whether this is global context, which must be complete."""
-        return self.keyword in DEFINITION_KEYWORDS
+        return self.parts.keyword in DEFINITION_KEYWORDS
 
     @property
     def full_name(self) -> str:
@@ -137,24 +218,6 @@ class BlueprintNode:
                 for label in _LABEL.finditer(option.value, cref.start(1), cref.end(1))
             ]
         return tuple(found)
-
-    def placed(self, by: int, path: str) -> BlueprintNode:
-        """Give the same node, moved, in a file of that path."""
-        if not by and path == self.path:
-            return self
-        return replace(
-            self,
-            path=path,
-            label_span=self.label_span.shifted(by),
-            span=self.span.shifted(by),
-            attribute=self.attribute.shifted(by),
-            blueprint=self.blueprint.shifted(by),
-            options=tuple(option.shifted(by) for option in self.options),
-            name_span=self.name_span.shifted(by),
-            signature=self.signature.shifted(by),
-            body=self.body and self.body.shifted(by),
-            uses=tuple(Reference(use.name, use.span.shifted(by)) for use in self.uses),
-        )
 
 
 @dataclass(frozen=True, slots=True)

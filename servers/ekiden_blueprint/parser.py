@@ -7,6 +7,7 @@ after an edit takes over the pieces that the edit cannot have touched.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from ekiden_blueprint.attributes import AttributeReader, BlueprintEntry
 from ekiden_blueprint.commands import Beginning, beginnings, skip_space
 from ekiden_blueprint.declarations import body_kind, plain_name, read_declaration, references
 from ekiden_blueprint.lexer import COMMENTS, IDENTIFIER, Region, blank, lex
-from ekiden_blueprint.model import BlueprintNode, Command, SyntaxProblem
+from ekiden_blueprint.model import BlueprintNode, Command, NodeParts, SyntaxProblem
 from ekiden_blueprint.spans import SourceText, Span
 from ekiden_blueprint.words import DOC_MARK, MODULE_DOC_MARK
 
@@ -43,7 +44,7 @@ class Piece:
     length: int
     regions: tuple[Region, ...]
     command: Command | None
-    node: BlueprintNode | None
+    node: NodeParts | None
     problems: tuple[SyntaxProblem, ...]
 
 
@@ -84,9 +85,13 @@ class BlueprintFile:
     @cached_property
     def nodes(self) -> tuple[BlueprintNode, ...]:
         """The nodes, in order."""
-        path = self.source.path
-        placed = zip(self.starts, self.pieces, strict=True)
-        return tuple(piece.node.placed(start, path) for start, piece in placed if piece.node is not None)
+        path, scopes, found = self.source.path, list[str](), list[BlueprintNode]()
+        for start, piece in zip(self.starts, self.pieces, strict=True):
+            if piece.node is not None:
+                found.append(BlueprintNode(path, start, piece.node, ".".join(filter(None, scopes))))
+            elif piece.command is not None:
+                _enter_or_leave(scopes, piece.command)
+        return tuple(found)
 
     @cached_property
     def problems(self) -> tuple[SyntaxProblem, ...]:
@@ -106,14 +111,81 @@ def parse(text: str, path: str = "", *, previous: BlueprintFile | None = None) -
         path: The path that nodes and positions are reported with.
         previous: An earlier parse of the same file, from which unchanged commands are taken over.
     """
-    return BlueprintFile(SourceText(text, path), _pieces(text))
+    source = SourceText(text, path)
+    if previous is None:
+        return BlueprintFile(source, _pieces(text))
+    if previous.source.text == text:
+        return BlueprintFile(source, previous.pieces)
+    return BlueprintFile(source, _reparsed(text, previous))
 
 
-def _pieces(text: str) -> list[Piece]:
-    """Cut a text into pieces and read them."""
+def _reparsed(text: str, previous: BlueprintFile) -> list[Piece]:
+    """Cut and read a text anew from shortly before the change, up to where an earlier piece begins again.
+
+    Where a command begins depends on the text from there on alone, and on no more of it than the next command's first
+    word. So what follows a place where a piece began before the edit and after it is the same as before.
+    """
+    old, pieces, starts = previous.source.text, previous.pieces, previous.starts
+    before = _common_prefix(old, text)
+    after = len(old) - _common_prefix(old[before:][::-1], text[before:][::-1])
+    first = max(0, bisect_right(starts, before) - 3)
+    while first and not _stands_alone(pieces[first]):
+        first -= 1
+    begin, delta = (starts[first] if pieces else 0), len(text) - len(old)
+    margin = begin == 0 or text[begin - 1] == "\n"
+    last = bisect_left(starts, after + 1)
+    stop = last + 3
+    while stop < len(pieces) and old[starts[stop] - 1] != "\n":
+        stop += 1
+    if stop < len(pieces):
+        window = _pieces(text[begin : starts[stop] + delta], margin=margin)
+        known = {start + delta - begin: index for index, start in enumerate(starts[last:stop], last)}
+        at = 0
+        for count, piece in enumerate(window):
+            if at in known and old[begin + at - delta - 1] == "\n" and not any(part.problems for part in window):
+                return [*pieces[:first], *window[:count], *pieces[known[at] :]]
+            at += piece.length
+    rest = _pieces(text[begin:], margin=margin)
+    if first and rest and rest[0].command is None:
+        return _pieces(text)
+    return [*pieces[:first], *rest]
+
+
+def _common_prefix(left: str, right: str) -> int:
+    """Give the length of what two texts have in common at their beginning."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _stands_alone(piece: Piece) -> bool:
+    """Tell whether a piece's beginning is certain whatever follows the piece."""
+    command = piece.command
+    return command is not None and bool(command.keyword) and command.kind not in ("open", "set_option")
+
+
+def _enter_or_leave(scopes: list[str], command: Command) -> None:
+    """Keep the list of open namespaces and sections; a section and a mutual block count as nameless."""
+    if command.kind == "end":
+        for _ in ".".join(command.names).split("."):
+            if scopes:
+                scopes.pop()
+    elif command.kind == "namespace":
+        scopes += ".".join(command.names).split(".")
+    elif command.kind in ("section", "mutual"):
+        scopes += [""] * len(".".join(command.names).split("."))
+
+
+def _pieces(text: str, *, margin: bool = True) -> list[Piece]:
+    """Cut a text into pieces and read them; `margin` says whether it begins at column 1."""
     regions = lex(text)
     view = _view(text, regions)
-    found = list(beginnings(view))
+    found = list(beginnings(view, margin=margin))
     pieces: list[Piece] = []
     bounds = [beginning.start for beginning in found] + [len(text)]
     index = 0
@@ -217,7 +289,7 @@ class _PieceReader:
                     "a blueprint attribute given by `attribute`; write it before the declaration", entry.span
                 )
 
-    def node(self, end: int) -> BlueprintNode | None:
+    def node(self, end: int) -> NodeParts | None:
         entries: list[tuple[Span, BlueprintEntry]] = []
         for brackets in self.beginning.attributes:
             own = brackets.shifted(-self.start)
@@ -237,8 +309,7 @@ class _PieceReader:
         body = parts.body if parts else None
         proof = keyword in ("theorem", "lemma")
         sign = body is not None and self.view.startswith(":=", body.start - 2)
-        return BlueprintNode(
-            path="",
+        return NodeParts(
             label=entry.label,
             label_span=entry.label_span,
             span=Span(first, end),
@@ -255,7 +326,7 @@ class _PieceReader:
             uses=references(self.text, self.view, Span(self.keyword_end, end)),
         )
 
-    def names(self, node: BlueprintNode | None, end: int) -> tuple[str, ...]:
+    def names(self, node: NodeParts | None, end: int) -> tuple[str, ...]:
         """Give what the command names: what it declares, opens, imports, sets or gives attributes to."""
         if node is not None:
             return (node.name,) if node.name else ()

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from ekiden_blueprint.model import CommandKind
 
-MODIFIERS = (
-    "private protected public meta noncomputable computable unsafe safe partial nonrec local scoped".split()  # noqa: SIM905
-)
+MODIFIERS = tuple("private protected public meta noncomputable unsafe partial nonrec local scoped".split())
 _KINDS: dict[CommandKind, str] = {
     "import": "import",
     "declaration": "theorem lemma def abbrev structure inductive coinductive class instance alias irreducible_def",
@@ -37,32 +35,36 @@ _KINDS: dict[CommandKind, str] = {
     "syntax": "syntax declare_syntax_cat",
     "mutual": "mutual",
     "other": """
-        add_decl_doc add_aesop_rules alias_in assert_exists assert_imported assert_no_cyclic assert_not_exists
-        assert_not_imported builtin_initialize builtin_simproc builtin_simproc_decl builtin_dsimproc builtin_dsimproc_decl
-        compile_def compile_inductive count_heartbeats declare_aesop_rule_sets declare_bitwise_uint_theorems
-        declare_command_config_elab declare_config_elab declare_int_theorems declare_simp_like_tactic
-        declare_uint_simprocs declare_uint_theorems deprecated_module deprecate deriving_instance dsimproc dsimproc_decl
-        elab_stx erase_aesop_rules extend_docs gen_injective_theorems gen_injective_theorems% grind_pattern
-        guard_min_heartbeats init_quot initialize initialize_simps_projections insert_to_additive_translation library_note
-        mk_iff_of_inductive_prop module_doc norm_cast_add_elim notation_class prelude proof_wanted recall
-        recommended_spelling register_builtin_option register_error_explanation register_hint register_label_attr
-        register_linter_set register_option register_parser_alias register_simp_attr register_tactic_tag
-        run_cmd run_elab run_meta scoped_notation seal show_panel_widgets simproc simproc_decl simproc_pattern
-        simproc_pattern% builtin_simproc_pattern% suppress_compilation tactic_extension tactic_tag to_additive_change_numeral
+        add_decl_doc add_aesop_rules alias_in assert_exists assert_imported assert_no_cyclic
+        assert_not_exists assert_not_imported builtin_initialize builtin_simproc builtin_simproc_decl
+        builtin_dsimproc builtin_dsimproc_decl compile_def compile_inductive count_heartbeats
+        declare_aesop_rule_sets declare_bitwise_uint_theorems declare_command_config_elab
+        declare_config_elab declare_int_theorems declare_simp_like_tactic declare_uint_simprocs
+        declare_uint_theorems deprecated_module deprecate deriving_instance dsimproc dsimproc_decl elab_stx
+        erase_aesop_rules extend_docs gen_injective_theorems gen_injective_theorems% grind_pattern
+        guard_min_heartbeats init_quot initialize initialize_simps_projections
+        insert_to_additive_translation library_note mk_iff_of_inductive_prop module_doc norm_cast_add_elim
+        notation_class prelude proof_wanted recall recommended_spelling register_builtin_option
+        register_error_explanation register_hint register_label_attr register_linter_set register_option
+        register_parser_alias register_simp_attr register_tactic_tag run_cmd run_elab run_meta
+        scoped_notation seal show_panel_widgets simproc simproc_decl simproc_pattern simproc_pattern%
+        builtin_simproc_pattern% suppress_compilation tactic_extension tactic_tag to_additive_change_numeral
         unseal unsuppress_compilation variable? whatsnew
     """,
 }
 KIND_OF_WORD: dict[str, CommandKind] = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 HASH_COMMANDS = frozenset(
     """
-    aesop_rules aesop_stats check check_assertions check_failure check_simp check_tactic check_tactic_failure conv
-    count_heartbeats discr_tree_key discr_tree_simp_key dump_async_env_state eval exit explode find find_home
-    find_syntax generate_suggestions guard guard_expr guard_msgs help html import_bumps import_diff import_path info_trees
-    instances kerodon_tags lint leansearch long_instances long_names loogle min_imports minimize_imports moogle norm_num
-    norm_num1 parse parse_status print print_fun_prop_theorems push push_discr_tree reduce redundant_imports register_hint
-    ring1 sample show_unused show_deprecated_modules simp stacks_tags simp_norm string_diagram simproc_trace synth test
-    time trans_imports unfold_boundary unfold? version where widget with_exporting within_time
-    """.split()  # noqa: SIM905
+        aesop_rules aesop_stats check check_assertions check_failure check_simp check_tactic
+        check_tactic_failure conv count_heartbeats discr_tree_key discr_tree_simp_key dump_async_env_state
+        eval exit explode find find_home find_syntax generate_suggestions guard guard_expr guard_msgs help
+        html import_bumps import_diff import_path info_trees instances kerodon_tags lint leansearch
+        long_instances long_names loogle min_imports minimize_imports moogle norm_num norm_num1 parse
+        parse_status print print_fun_prop_theorems push push_discr_tree reduce redundant_imports
+        register_hint ring1 sample show_unused show_deprecated_modules simp stacks_tags simp_norm
+        string_diagram simproc_trace synth test time trans_imports unfold_boundary unfold? version where
+        widget with_exporting within_time
+    """.split()
 )
 
 
@@ -81,11 +83,13 @@ DOC_MARK, MODULE_DOC_MARK = "\x01", "\x02"
 
 MODIFIER = re.compile(rf"(?P<word>{_one_of(MODIFIERS)}){_WORD_END}(?:(?<=scoped)\s*\[[^\]]*\])?")
 KEYWORD = re.compile(rf"(?:{_CLASS}|{_DERIVING}|{_one_of(KIND_OF_WORD)}){_WORD_END}|#(?P<hash>[A-Za-z_]\w*[!?]?)")
+_CANDIDATE = rf"(?:{_DERIVING}|{_one_of([*MODIFIERS, *KIND_OF_WORD])}){_WORD_END}"
+_STARTS = rf"[{DOC_MARK}{MODULE_DOC_MARK}]|@\[|#[A-Za-z_]|{_CANDIDATE}"
 CANDIDATE = re.compile(
-    rf"[{DOC_MARK}{MODULE_DOC_MARK}]|@\[|#[A-Za-z_]|(?<![A-Za-z_])"
-    rf"(?:{_DERIVING}|{_one_of([*MODIFIERS, *KIND_OF_WORD])}){_WORD_END}"
+    rf"(?:[^A-Za-z_@#{DOC_MARK}{MODULE_DOC_MARK}]++|(?!{_CANDIDATE})[A-Za-z_]++|[@#](?![\[A-Za-z_]))*+(?P<start>{_STARTS})"
 )
-_OPEN_WORD = rf"(?!(?:in|{_one_of(KIND_OF_WORD)}){_WORD_END}){IDENTIFIER}"
-OPEN_ARGUMENTS = re.compile(rf"(?:\s|{_OPEN_WORD}|[(),→]|->)*+")
-OPTION_ARGUMENTS = re.compile(rf"\s+{IDENTIFIER}\s+(?:(?!in{_WORD_END}){IDENTIFIER}|[0-9]+|\"\s*\")?\s*")
+STARTS = re.compile(_STARTS)
+_OPEN_WORD = rf"(?!(?:in|{_one_of([*MODIFIERS, *KIND_OF_WORD])}){_WORD_END}){IDENTIFIER}"
+OPEN_ARGUMENTS = re.compile(rf"(?:\s+(?:scoped|private)(?=\s))?+(?:\s|{_OPEN_WORD}|[(),→]|->)*+")
+OPTION_ARGUMENTS = re.compile(rf"\s+{IDENTIFIER}\s+(?:(?!in{_WORD_END}){IDENTIFIER}|[0-9]+|\"\s*\"|\"[^\n\"]*\")?\s*")
 IN = re.compile(rf"in{_WORD_END}")
