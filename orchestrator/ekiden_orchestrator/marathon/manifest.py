@@ -57,13 +57,15 @@ def read_manifest(manifest: str, *, limit_bytes: int) -> Manifest:
     path = PROBLEM_SETS / f"{manifest}.jsonl" if manifest in packaged_names() else Path(manifest)
     if not path.exists():
         known = ", ".join(map(repr, packaged_names()))
-        raise MarathonError(f"There is no manifest {manifest!r}; name a JSON Lines or JSON file, or one of {known}.")
+        raise MarathonError(
+            f"There is no problem file {manifest!r}; name a JSON Lines or JSON file, or a packaged set: {known}."
+        )
     try:
         problems = read_problems(path, max_bytes=limit_bytes)
     except JudgeConfigurationError as error:
         raise MarathonError(f"{error}") from error
     if not problems:
-        raise MarathonError(f"The manifest {manifest!r} holds no problems; write one JSON record a line.")
+        raise MarathonError(f"The problem file {manifest!r} holds no problems; write one JSON record a line.")
     records = (problem.model_dump(mode="json", exclude_unset=True) for problem in problems)
     return Manifest(path.stem, path.resolve(), json_lines(records), problems)
 

@@ -125,7 +125,7 @@ def test_an_answer_cannot_paint_the_terminal(tmp_path: Path) -> None:
     [
         ((), "Say what FILE answers"),
         (("--law1", "x = y"), "Say what FILE answers"),
-        (("--manifest", "nowhere.jsonl"), "no manifest 'nowhere.jsonl'"),
+        (("--manifest", "nowhere.jsonl"), "no problem file 'nowhere.jsonl'"),
         (("--manifest", "normal_100"), "answers no problem of the manifest 'normal_100'"),
         (("--manifest", "normal_100", "--judge", "oracle"), "no judge 'oracle'"),
         (("--manifest", "normal_100", "--policy", "lax"), "'lax'"),

@@ -74,7 +74,7 @@ def test_bad_manifests_are_refused_before_anything_is_made(bed: Bed, text: str, 
 
 
 def test_a_manifest_that_is_missing_or_too_large_is_refused(bed: Bed) -> None:
-    refused(bed, "no manifest 'missing.jsonl'.*'normal_100'", manifest="missing.jsonl")
+    refused(bed, "no problem file 'missing.jsonl'.*'normal_100'", manifest="missing.jsonl")
     huge = bed.root / "huge.jsonl"
     with huge.open("wb") as file:
         file.truncate(60 << 20)

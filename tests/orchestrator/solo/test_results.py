@@ -164,7 +164,7 @@ def test_the_command_says_by_its_status_whether_all_are_solved(folder: Path) -> 
     ("arguments", "said"),
     [
         (("nobody", "problems.json"), "There is no solver 'nobody'"),
-        (("baseline", "nothing.json"), "There is no manifest 'nothing.json'"),
+        (("baseline", "nothing.json"), "There is no problem file 'nothing.json'"),
         (("baseline", "problems.json", "--problem-ids", "easy,other"), "There is no problem 'other'"),
         (("baseline", "problems.json", "--judge", "mine"), "There is no judge 'mine'"),
         (("baseline", "problems.json", "--config", "none.json"), "Cannot read 'none.json'"),
