@@ -28,8 +28,7 @@ class Undertaking:
         still_open: How many of them are not solved yet.
         judge: Who judges.
         tokens: Tokens of the run; below 0 there is no cap.
-        upstreams: Where models are asked.
-        model: Which one.
+        models: Which model is asked and where, or why none is.
         output: The results file.
     """
 
@@ -39,8 +38,7 @@ class Undertaking:
     still_open: int
     judge: str
     tokens: int
-    upstreams: Sequence[str]
-    model: str
+    models: str
     output: Path
 
 
@@ -64,9 +62,7 @@ class Display:
         self._line(f"  Solver:   {submission.name}{' (built in)' if submission.built_in else ''}")
         self._line(f"  Problems: {undertaking.problems} ({undertaking.chosen}{known})")
         self._line(f"  Judge:    {undertaking.judge}")
-        found = ", ".join(undertaking.upstreams)
-        models = f"{undertaking.model} ({found})" if found else "none: there is no key"
-        self._line(f"  Models:   {models}; {budget}")
+        self._line(f"  Models:   {undertaking.models}; {budget}")
         self._line(f"  Results:  {undertaking.output}")
 
     def begin(self, problem: Problem) -> None:

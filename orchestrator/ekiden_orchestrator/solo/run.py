@@ -16,11 +16,12 @@ from ekiden_judge import Problem
 from ekiden_judge.choice import ChooseJudge, Judge, choose_judge
 from ekiden_orchestrator.marathon.environment import CHECKOUT, built_in_environment
 from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
+from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_manifest
 from ekiden_orchestrator.marathon.model_access import ModelSource, find_models
 from ekiden_orchestrator.marathon.plan import KEEP_KEYS, isolations_for
 from ekiden_orchestrator.marathon.served_model import require_served
-from ekiden_orchestrator.marathon.submission import SHARING_SOLVER, SOLVER_FILE, Submission, read_submission
+from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
 from ekiden_orchestrator.solo.config import SoloConfig, judged_by, with_model, with_route
 from ekiden_orchestrator.solo.display import Display, Undertaking
 from ekiden_orchestrator.solo.errors import SoloError
@@ -90,7 +91,7 @@ def run_solo(
         results = read_results(output, submission.name)
         open_problems = [problem for problem in chosen if not _is_settled(results, problem, judge_name)]
         tokens = _tokens_for(open_problems, request)
-        _require_model(submission, config, models, tokens)
+        models, told = _models_of(submission, config, models, tokens)
         undertaking = Undertaking(
             submission=submission,
             problems=manifest.name,
@@ -98,8 +99,7 @@ def run_solo(
             still_open=len(open_problems),
             judge=judge_name,
             tokens=tokens,
-            upstreams=models.names,
-            model=config.llm.model,
+            models=told,
             output=output,
         )
         display.heading(undertaking)
@@ -217,15 +217,27 @@ def _tokens_for(problems: Sequence[Problem], request: SoloRequest) -> int:
     return TOKENS_PER_PROBLEM * len(problems) if request.budget_tokens is None else request.budget_tokens
 
 
-def _require_model(submission: Submission, config: SoloConfig, models: ModelSource, tokens: int) -> None:
-    """Make sure that the model can be had; a solver that is not ours may ask none, unless one was named.
+def _models_of(submission: Submission, config: SoloConfig, models: ModelSource, tokens: int) -> tuple[ModelSource, str]:
+    """Return where models are asked, and that in words; a solver that is not ours may ask none, unless one was named.
+
+    A built-in solver for which a model is only the last resort does without one that nobody named and nobody serves.
 
     Raises:
-        MarathonError: No upstream serves it.
+        MarathonError: No upstream serves the model.
     """
-    asks = submission.name != SHARING_SOLVER if submission.built_in else "model" in config.llm.model_fields_set
-    if asks and tokens and models.upstreams:
-        require_served(config.llm.model, models)
+    named = "model" in config.llm.model_fields_set
+    if submission.takes_share:
+        return models, f"none: {submission.name!r} asks none"
+    if not models.upstreams:
+        return models, "none: there is no key"
+    try:
+        if tokens and (submission.built_in or named):
+            require_served(config.llm.model, models)
+    except MarathonError:
+        if named or submission.asks_models or not submission.built_in:
+            raise
+        return ModelSource((), models.settings), f"none: nobody lists {config.llm.model!r} (name another with --model)"
+    return models, f"{config.llm.model} ({', '.join(models.names)})"
 
 
 def _modules() -> list[Path]:

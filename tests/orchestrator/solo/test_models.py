@@ -243,9 +243,21 @@ def test_a_built_in_solver_is_not_started_for_a_model_that_nobody_serves(bed: So
     budget = bed.settings.budget.model_copy(update={"upstreams": {"own": UpstreamSettings(base_url=model.url)}})
     bed.settings = bed.settings.model_copy(update={"budget": budget})
     with pytest.raises(MarathonError, match="No upstream serves the model 'openai/gpt-oss-120b': there is own"):
-        bed.run("baseline")
+        bed.run("triage")
+    with pytest.raises(MarathonError, match="No upstream serves the model 'no/such'"):
+        bed.run("baseline", model="no/such")
     assert not bed.results_file.exists()
-    assert bed.run("baseline", model="scripted")
+    assert bed.run("triage", model="scripted")
+
+
+def test_baseline_does_without_a_model_that_nobody_named_and_nobody_serves(bed: SoloBed, model: ModelServer) -> None:
+    budget = bed.settings.budget.model_copy(update={"upstreams": {"own": UpstreamSettings(base_url=model.url)}})
+    bed.settings = bed.settings.model_copy(update={"budget": budget})
+    bed.problems.append({**bed.problems[0], "id": "turned", "equation1": COMMUTES, "equation2": TURNED})
+    assert not bed.run("baseline")
+    assert "Models:   none: nobody lists 'openai/gpt-oss-120b'" in bed.output.getvalue()
+    assert [record.ending for record in bed.results.results.values()] == ["solved", "no model"]
+    assert [heard.method for heard in model.heard] == ["GET"]
 
 
 def test_harvest_refutes_in_solo_and_leaves_a_true_problem(bed: SoloBed) -> None:
