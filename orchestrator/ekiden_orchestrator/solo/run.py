@@ -15,8 +15,8 @@ from ekiden_config import JudgeName, Settings
 from ekiden_judge import Problem
 from ekiden_judge.choice import ChooseJudge, Judge, choose_judge
 from ekiden_orchestrator.marathon.environment import CHECKOUT, built_in_environment
-from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.errors import MarathonError
+from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import PROBLEM_SETS, Manifest, read_manifest
 from ekiden_orchestrator.marathon.model_access import ModelSource, find_models
 from ekiden_orchestrator.marathon.plan import KEEP_KEYS, isolations_for
