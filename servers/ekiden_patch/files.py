@@ -85,29 +85,41 @@ def resolve_inside(root: Path, name: str) -> Path:
     return path.parent.resolve() / path.name
 
 
-def read_snapshot(path: Path) -> Snapshot:
+def read_snapshot(path: Path, *, sha256: str | None = None) -> Snapshot:
     """Read a file's text.
 
+    Args:
+        path: The file.
+        sha256: The hash that its bytes must have, when the caller knows which text it means.
+
     Raises:
-        PatchError: It is missing, no regular file, or not UTF-8.
+        PatchError: It is missing, no regular file, not UTF-8, or another text than was meant.
     """
+    snapshot = _read(path)
+    if sha256 is not None and snapshot.sha256 != sha256.lower():
+        message = (
+            f"{path.name!r} is not the text that was meant: its hash is another. Read it again and make the patch anew."
+        )
+        raise _stale(path, message, sha256, snapshot.sha256)
+    return snapshot
+
+
+def _read(path: Path) -> Snapshot:
     try:
         # The file that was checked is the file that is read: a link put there in between is not followed.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         _require_regular(path)
-        raise PatchError(
-            "cannot_read", f"{path.name!r} cannot be read: {_reason(error)}.", {"file": path.name}
-        ) from error
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        raise _cannot_read(path, error) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _not_regular(path)
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read()
-        except OSError as error:
-            raise PatchError(
-                "cannot_read", f"{path.name!r} cannot be read: {_reason(error)}.", {"file": path.name}
-            ) from error
+    except OSError as error:
+        raise _cannot_read(path, error) from error
+    finally:
+        os.close(descriptor)
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -138,14 +150,12 @@ def write_text(snapshot: Snapshot, new_text: str, *, lock_folder: Path | None = 
         message = f"The new text has a lone surrogate, {new_text[error.start]!r}, which no file in UTF-8 can hold."
         raise PatchError("not_utf8", message, {"file": path.name, "offset": error.start}) from error
     with _locked(path, lock_folder):
-        found = read_snapshot(path)
+        found = _read(path)
         if found.sha256 != snapshot.sha256:
             message = (
                 f"{path.name!r} changed since it was read; nothing was written. Read it again and make the patch anew."
             )
-            raise PatchError(
-                "stale", message, {"file": path.name, "expected_sha256": snapshot.sha256, "found_sha256": found.sha256}
-            )
+            raise _stale(path, message, snapshot.sha256, found.sha256)
         try:
             _replace(path, content)
         except OSError as error:
@@ -161,12 +171,10 @@ def undo_change(undo: Undo, *, lock_folder: Path | None = None) -> Undo:
     Raises:
         PatchError: The file was changed by another since, or cannot be written.
     """
-    found = read_snapshot(undo.path)
+    found = _read(undo.path)
     if found.sha256 != undo.sha256:
         message = f"{undo.path.name!r} was changed after the patch that is to be taken back; nothing was written."
-        raise PatchError(
-            "stale", message, {"file": undo.path.name, "expected_sha256": undo.sha256, "found_sha256": found.sha256}
-        )
+        raise _stale(undo.path, message, undo.sha256, found.sha256)
     return write_text(found, undo.text, lock_folder=lock_folder)
 
 
@@ -218,12 +226,18 @@ def _require_regular(path: Path) -> os.stat_result:
         message = f"There is no file {path.name!r}; only files that exist can be patched."
         raise PatchError("missing_file", message, {"file": path.name}) from error
     except OSError as error:
-        raise PatchError(
-            "cannot_read", f"{path.name!r} cannot be read: {_reason(error)}.", {"file": path.name}
-        ) from error
+        raise _cannot_read(path, error) from error
     if not stat.S_ISREG(found.st_mode):
         raise _not_regular(path)
     return found
+
+
+def _stale(path: Path, message: str, expected: str, found: str) -> PatchError:
+    return PatchError("stale", message, {"file": path.name, "expected_sha256": expected, "found_sha256": found})
+
+
+def _cannot_read(path: Path, error: OSError) -> PatchError:
+    return PatchError("cannot_read", f"{path.name!r} cannot be read: {_reason(error)}.", {"file": path.name})
 
 
 def _not_regular(path: Path) -> PatchError:

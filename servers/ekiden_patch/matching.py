@@ -29,6 +29,7 @@ _LEVELS: dict[Level, Callable[[str], str]] = {
 }
 _SHOWN = 8  # candidates, or differing lines, that a refusal lists
 _SHOWN_LENGTH = 160
+_LOOKED_AT = 300  # places of one word that the search for the nearest region looks at; rare words count for more
 
 
 class Match(NamedTuple):
@@ -66,30 +67,36 @@ class LineTable:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def find(self, wanted: Sequence[str], start: int = 0) -> tuple[Level, list[int]] | None:
+    def find(
+        self, wanted: Sequence[str], start: int = 0, *, first_only: bool = False
+    ) -> tuple[Level, list[int]] | None:
         """Return every place at the closest level at which there is one, or None.
 
         Args:
             wanted: The lines to find, at least one.
             start: The first line at which a place may begin.
+            first_only: Return the first place alone.
         """
         for level, fold in _LEVELS.items():
-            if found := self._find_at(level, [fold(line) for line in wanted], start):
+            if found := self._find_at(level, tuple(fold(line) for line in wanted), start, first_only):
                 return level, found
         return None
 
-    def _find_at(self, level: Level, wanted: list[str], start: int) -> list[int]:
+    def _find_at(self, level: Level, wanted: tuple[str, ...], start: int, first_only: bool) -> list[int]:
         lines, places = self.folded(level), self.index(level)
+        # The line of the lot that the file has least often leaves the fewest places to look at.
         anchor = min(range(len(wanted)), key=lambda index: len(places.get(wanted[index], ())))
         rarest = places.get(wanted[anchor], [])
         last = len(lines) - len(wanted)
         found: list[int] = []
-        for place in rarest[bisect_left(rarest, start + anchor) :]:
-            begin = place - anchor
+        for index in range(bisect_left(rarest, start + anchor), len(rarest)):
+            begin = rarest[index] - anchor
             if begin > last:
                 break
-            if all(lines[begin + index] == line for index, line in enumerate(wanted)):
+            if lines[begin : begin + len(wanted)] == wanted:
                 found.append(begin)
+                if first_only:
+                    break
         return found
 
     def folded(self, level: Level) -> tuple[str, ...]:
@@ -136,13 +143,15 @@ def find_chunk(table: LineTable, chunk: Chunk, cursor: int, ambiguity: Ambiguity
     starts = _starts(table, chunk, cursor)
     if not chunk.old_lines:
         return _find_addition(table, chunk, starts, ambiguity)
-    match, others = _find_from(table, chunk, starts[0])
+    one_is_enough = ambiguity == "first" or chunk.header is not None or chunk.at_end_of_file
+    match, places = _find_from(table, chunk, starts[0], first_only=one_is_enough)
     if match is None:
         raise _not_found(table, chunk, starts[0])
     if ambiguity == "refuse" and not chunk.at_end_of_file:
-        if chunk.header is not None:
-            others = [place for start in starts[1:] for place in _first_place(table, chunk, start, match.level)]
-        places = sorted({match.start, *others})
+        for start in starts[1:]:
+            other, _ = _find_from(table, chunk, start, first_only=True)
+            if other is not None and other.level == match.level and other.start not in places[-1:]:
+                places.append(other.start)
         if len(places) > 1:
             raise _ambiguous(table, chunk, places, "lines")
     return match
@@ -167,29 +176,27 @@ def _find_addition(table: LineTable, chunk: Chunk, starts: list[int], ambiguity:
     return Match(starts[0], 0, count, starts[0], "exact")
 
 
-def _find_from(table: LineTable, chunk: Chunk, start: int) -> tuple[Match | None, list[int]]:
-    """Return the first place from a line on, and every place at its level."""
+def _find_from(table: LineTable, chunk: Chunk, start: int, *, first_only: bool) -> tuple[Match | None, list[int]]:
+    """Return the first place from a line on, and it alone or every place at its level."""
     wanted, new_count = chunk.old_lines, len(chunk.new_lines)
-    found = _find_lines(table, chunk, wanted, start)
+    found = _find_lines(table, chunk, wanted, start, first_only)
     if found is None and not wanted[-1]:
         # Models write an empty line for the end of the file's last line: it need not be there.
         wanted, new_count = wanted[:-1], new_count - (chunk.new_lines[-1:] == ("",))
-        found = _find_lines(table, chunk, wanted, start)
+        found = _find_lines(table, chunk, wanted, start, first_only)
     if found is None:
         return None, []
     level, places = found
     return Match(places[0], len(wanted), new_count, places[0] + len(wanted), level), places
 
 
-def _find_lines(table: LineTable, chunk: Chunk, wanted: Sequence[str], start: int) -> tuple[Level, list[int]] | None:
+def _find_lines(
+    table: LineTable, chunk: Chunk, wanted: Sequence[str], start: int, first_only: bool
+) -> tuple[Level, list[int]] | None:
     if not wanted:
         return "exact", [start]
-    return table.find(wanted, max(start, len(table) - len(wanted)) if chunk.at_end_of_file else start)
-
-
-def _first_place(table: LineTable, chunk: Chunk, start: int, level: Level) -> list[int]:
-    match, _ = _find_from(table, chunk, start)
-    return [match.start] if match is not None and match.level == level else []
+    start = max(start, len(table) - len(wanted)) if chunk.at_end_of_file else start
+    return table.find(wanted, start, first_only=first_only)
 
 
 def _ambiguous(table: LineTable, chunk: Chunk, places: list[int], what: Literal["lines", "header"]) -> PatchError:
@@ -221,7 +228,7 @@ def _header_not_found(table: LineTable, chunk: Chunk, header: str, cursor: int) 
 
 def _not_found(table: LineTable, chunk: Chunk, start: int) -> PatchError:
     wanted = list(chunk.old_lines)
-    details: dict[str, object] = {"patch_line": chunk.number, "from_line": start + 1, "expected": wanted}
+    details: dict[str, object] = {"patch_line": chunk.number, "from_line": start + 1, "expected": _cut(wanted)}
     if chunk.at_end_of_file and (found := table.find(wanted, start)):
         lines = [place + 1 for place in found[1][:_SHOWN]]
         message = (
@@ -263,11 +270,12 @@ def _nearest(table: LineTable, wanted: Sequence[str]) -> int | None:
     votes: Counter[int] = Counter()
     index = table.index("folded")
     for offset, line in enumerate(_LEVELS["folded"](each) for each in wanted):
-        for place in index.get(line, ()) if line else ():
-            votes[place - offset] += 100
         for word in set(line.split()):
-            for place in table.words.get(word, ()):
-                votes[place - offset] += 1
+            places = table.words.get(word, ())
+            for place in places[:_LOOKED_AT]:
+                votes[place - offset] += 1 + _LOOKED_AT // len(places)
+        for place in index.get(line, ())[:_LOOKED_AT] if line else ():
+            votes[place - offset] += _LOOKED_AT
     if not votes:
         return None
     best = max(votes.values())
