@@ -29,8 +29,26 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "proxy"
 
 
-def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, drain_s: float, as_json: bool) -> None:
+def serve_budget(
+    settings: BudgetSettings,
+    name: str,
+    caps: Caps,
+    *,
+    ledger_option: str = "",
+    port: int,
+    drain_s: float,
+    as_json: bool,
+) -> None:
     """Serve the proxy until SIGINT or SIGTERM.
+
+    Args:
+        settings: Where the ledger is, and how the proxy treats calls.
+        name: The budget that is opened.
+        caps: Its limits.
+        ledger_option: What other commands need to find the same ledger, with a space before it.
+        port: The port; 0 is any.
+        drain_s: How long calls in flight may take at the end.
+        as_json: Whether programs read what is said.
 
     Raises:
         CommandError: There is no model to call, caps are given for a budget that has its own, or the name is taken.
@@ -42,7 +60,7 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
     upstreams = _upstreams(settings)
     holder = Holder.of_settings(settings)
     try:
-        _check_wish(holder, name, caps)
+        _check_wish(holder, name, caps, ledger_option)
     except CommandError:
         holder.ledger.close()
         raise
@@ -55,7 +73,7 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
         if as_json:
             typer.echo(json.dumps(_facts(access, budget)))
         else:
-            _announce(access, holder, budget, upstreams, abandoned)
+            _announce(access, holder, budget, upstreams, abandoned, ledger_option)
             if warning := price_warning(settings, ledger.status(budget).caps):
                 typer.echo(warning, err=True)
         end.wait()
@@ -63,10 +81,13 @@ def serve_budget(settings: BudgetSettings, name: str, caps: Caps, *, port: int, 
             typer.echo("Ending; calls in flight may settle. Again to end at once.")
         proxy.close(drain_s=drain_s)
         if not as_json:
-            typer.echo(line(ledger.status(budget)))
+            status = ledger.status(budget)
+            typer.echo(line(status))
+            if opened is not None and not status.closed:
+                typer.echo(f"Still open; close it with: ekiden budget close {budget}{ledger_option}")
 
 
-def _check_wish(holder: Holder, name: str, caps: Caps) -> None:
+def _check_wish(holder: Holder, name: str, caps: Caps, ledger_option: str) -> None:
     """Make sure that it is clear which budget is meant: the one of the token, or a new one."""
     from ekiden_policies.budget import Caps
 
@@ -76,7 +97,7 @@ def _check_wish(holder: Holder, name: str, caps: Caps) -> None:
         if taken:
             raise CommandError(
                 f"A budget {wanted!r} is open already [{taken[-1].budget}]. To go on with it, set {TOKEN_VARIABLE} to "
-                f"its token (lost: ekiden budget renew {taken[-1].budget}) and name none; for a new one, choose "
+                f"its token (lost: ekiden budget renew {taken[-1].budget}{ledger_option}) and name none; for a new one, choose "
                 "another name."
             )
         return
@@ -116,7 +137,9 @@ def _facts(access: Access, budget: BudgetId) -> dict[str, str | None]:
     }
 
 
-def _announce(access: Access, holder: Holder, budget: BudgetId, upstreams: Sequence[Upstream], abandoned: int) -> None:
+def _announce(
+    access: Access, holder: Holder, budget: BudgetId, upstreams: Sequence[Upstream], abandoned: int, ledger_option: str
+) -> None:
     status = holder.ledger.status(budget)
     typer.echo(f"Proxy for models at {access.url}, until Ctrl-C")
     typer.echo(f"  Budget:    {status.name} [{budget}], {caps_in_words(status.caps)}")
@@ -125,7 +148,7 @@ def _announce(access: Access, holder: Holder, budget: BudgetId, upstreams: Seque
     typer.echo(f"  Ledger:    {holder.ledger.path}")
     if abandoned:
         typer.echo(f"  Note:      {abandoned} calls of a process that had died were billed at their reservations")
-    typer.echo(f"  Watch:     ekiden budget watch {budget}")
+    typer.echo(f"  Watch:     ekiden budget watch {budget}{ledger_option}")
     typer.echo(f"\n{access.paste()}", nl=False)
 
 

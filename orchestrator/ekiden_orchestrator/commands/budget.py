@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -227,8 +228,15 @@ def proxy(
     """
     from ekiden_orchestrator.budget_proxy import serve_budget
 
-    settings = _settings(ledger)
-    serve_budget(settings, name, _caps(tokens, usd, seconds, warn_at), port=port, drain_s=drain_s, as_json=as_json)
+    serve_budget(
+        _settings(ledger),
+        name,
+        _caps(tokens, usd, seconds, warn_at),
+        ledger_option="" if ledger is None else f" --ledger {shlex.quote(str(ledger.expanduser().resolve()))}",
+        port=port,
+        drain_s=drain_s,
+        as_json=as_json,
+    )
 
 
 def _settings(ledger: Path | None) -> BudgetSettings:

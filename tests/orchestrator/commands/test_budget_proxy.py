@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -80,11 +81,14 @@ def test_what_is_said_is_enough_to_call_a_model_and_the_key_is_not_in_it(tmp_pat
         assert (codex["base_url"], codex["env_key"]) == (f"{url}/v1", "EKIDEN_BUDGET_TOKEN")
         assert KEY not in said
         assert f"openai ({server.url})" in said
+        ledger = f" --ledger {shlex.quote(str(tmp_path.resolve() / 'ledger.sqlite3'))}\n"
+        assert re.search(rf"  ekiden budget watch b\w+{re.escape(ledger)}", said)
         assert ask(url, token) == "17"
         assert server.heard[0].headers["authorization"] == f"Bearer {KEY}"
         process.send_signal(request_to_end)
         rest, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
+    assert re.search(rf"^Still open; close it with: ekiden budget close b\w+{re.escape(ledger)}", rest, re.MULTILINE)
     assert re.search(
         r"^paper \[b\w+\]: 25 / 5,000 tokens, \$0\.00 \(without 1 unpriced\), .* 1 answered", rest, re.MULTILINE
     )
