@@ -33,14 +33,17 @@ class Access(NamedTuple):
         """Return lines for a shell, and for Codex's file, each under a comment that says for whom."""
         token = self.token or f'"${TOKEN_VARIABLE}"'
         own = f"# Codex, and the MCP server `budget`\nexport {TOKEN_VARIABLE}={token}\n\n" if self.token else ""
+        first = (
+            "" if self.token else f"# First set {TOKEN_VARIABLE} to the budget's token in the shell of the callers.\n"
+        )
         return f"""\
-# Clients of OpenAI's formats
+{first}# Clients of OpenAI's formats
 {_exports(openai_variables(self.url, token))}
 
 # Claude Code, and other clients of Anthropic's format
 {_exports(anthropic_variables(self.url, token))}
 
-{own}# Codex: ~/.codex/config.toml
+{own}# Codex, not for the shell but in ~/.codex/config.toml
 model_provider = "ekiden"
 web_search = "disabled"
 

@@ -126,6 +126,8 @@ def test_a_token_of_the_environment_is_served_and_not_said_again(tmp_path: Path)
         said = said_until(process, "env_key")
         assert opened.token not in said
         assert "mine [" in said
+        told = said.index("# First set EKIDEN_BUDGET_TOKEN to the budget's token in the shell of the callers.")
+        assert told < said.index('export OPENAI_API_KEY="$EKIDEN_BUDGET_TOKEN"')
         url = re.findall(r"export ANTHROPIC_BASE_URL=(\S+)", said)[0]
         assert ask(url, opened.token) == "17"
         process.send_signal(signal.SIGINT)
