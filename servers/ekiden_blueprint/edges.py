@@ -2,69 +2,67 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from ekiden_blueprint.model import PROOF_KEYWORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+
     from ekiden_blueprint.model import BlueprintNode, Reference
     from ekiden_blueprint.project import Project
 
 EdgeOrigin = Literal["declared", "elaborated"]
 """Whether edges come from the text (`cref`, `sorry_using`) or from what Lean made of it."""
 
-SORRY = "sorryAx"
 ASSUMPTION_KEYWORDS = frozenset({"axiom"})
 """A node with such a keyword is an assumption: named, drawn and counted, never proved."""
 
-_PRIVATE = re.compile(r"^_private\.(?:.*?\.)?\d+\.")
 _QUOTES = str.maketrans("", "", "«»")
 
 
 class DeclarationFacts(Protocol):
-    """What Lean knows of one declaration of a blueprint, nodes and all that was made along with them."""
+    """What Lean knows of one declaration, with all that it made along with it counted as part of it."""
+
+    @property
+    def name(self) -> str:
+        """What the source calls it, with its namespaces; a private name without Lean's prefix."""
+        ...
 
     @property
     def kind(self) -> str:
-        """What the environment calls it: theorem, definition, axiom, opaque, inductive, constructor, ..."""
+        """What it is for the kernel, such as theorem, def, axiom, inductive."""
         ...
 
     @property
-    def type_hash(self) -> str:
-        """Names its type: equal for equal types."""
-        ...
-
-    @property
-    def value_hash(self) -> str:
-        """Names its value; empty where there is none."""
-        ...
-
-    @property
-    def axioms(self) -> tuple[str, ...]:
-        """All axioms that it rests on, through whatever it uses."""
-        ...
-
-    @property
-    def sorry(self) -> bool:
+    def own_sorry(self) -> bool:
         """Whether its own type or value has a `sorry`; one in a declaration that it uses does not count."""
         ...
 
     @property
     def uses_type(self) -> tuple[str, ...]:
-        """The constants in its type."""
+        """The declarations of the blueprint that its type names."""
         ...
 
     @property
     def uses_value(self) -> tuple[str, ...]:
-        """The constants in its value."""
+        """The declarations of the blueprint that its value names."""
+        ...
+
+    @property
+    def refusal(self) -> str:
+        """Why the kernel refuses it; empty when it does not."""
         ...
 
 
-LeanFacts = Mapping[str, DeclarationFacts]
-"""Facts by the declaration's name as the environment has it (`_private.Module.0.name` for a private one)."""
+class LeanFacts(Protocol):
+    """What Lean knows of all declarations of a blueprint, nodes or not."""
+
+    @property
+    def declarations(self) -> Sequence[DeclarationFacts]:
+        """The declarations, in the order of the text."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +98,8 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True)
-class _Uses:
-    """The nodes, of any kind, that one node uses without another node between."""
+class NodeUses:
+    """The nodes, of any kind, that one node uses without another node between, in its type and in its value."""
 
     in_type: frozenset[str]
     in_value: frozenset[str]
@@ -118,17 +116,17 @@ def edges_of(project: Project, facts: LeanFacts | None = None) -> Edges:
     if facts is None:
         return _assembled(nodes, lambda node: _declared(project, nodes, node), "declared", ())
     index = FactIndex(facts, nodes)
-    unknown = tuple(name for name in nodes if index.constant(name) is None)
+    unknown = {name: None for name in nodes if index.of_node(name) is None}
     return _assembled(
         nodes,
         lambda node: _declared(project, nodes, node) if node.full_name in unknown else index.node_uses(node.full_name),
         "elaborated",
-        unknown,
+        tuple(unknown),
     )
 
 
 class FactIndex:
-    """Facts from Lean by node: private names resolved, and what was made along with a node counted as the node's.
+    """Facts from Lean by node, seen through the declarations that are no nodes.
 
     Args:
         facts: What Lean knows.
@@ -136,80 +134,47 @@ class FactIndex:
     """
 
     def __init__(self, facts: LeanFacts, nodes: Iterable[str]) -> None:
-        self._facts = facts
-        self._nodes = frozenset(nodes)
-        self._constants: dict[str, str] = {}
-        self._parts: dict[str, list[str]] = {}
-        for constant in facts:
-            # a public declaration goes before a private one of the same name
-            if self._constants.setdefault(plain_name(constant), constant) != constant and not is_private(constant):
-                self._constants[plain_name(constant)] = constant
-        for constant, known in facts.items():
-            if known.kind in ("constructor", "ctor"):
-                self._parts.setdefault(plain_name(constant).rpartition(".")[0], []).append(constant)
-
-    def constant(self, node: str) -> str | None:
-        """Give the name that Lean has for a node, if it has one."""
-        return self._constants.get(plain_name(node))
+        self._facts = {plain_name(known.name): known for known in facts.declarations}
+        self._nodes = {plain_name(name): name for name in nodes}
 
     def of_node(self, node: str) -> DeclarationFacts | None:
         """Give what Lean knows of a node's own declaration, if it has it."""
-        constant = self.constant(node)
-        return None if constant is None else self._facts[constant]
+        return self._facts.get(plain_name(node))
 
     def has_own_sorry(self, node: str) -> bool:
-        """Tell whether a node's own declaration, or one that was made along with it, has a `sorry`."""
-        constants, _ = self._reach(self._roots(node))
-        return any(self._facts[constant].sorry or self._names_sorry(constant) for constant in constants)
+        """Tell whether a node, or a declaration between it and other nodes, has a `sorry` of its own."""
+        known = self.of_node(node)
+        if known is None or known.own_sorry:
+            return known is not None
+        between, _ = self._reach((*known.uses_type, *known.uses_value))
+        return any(one.own_sorry for one in between)
 
-    def node_uses(self, node: str) -> _Uses:
-        """Give the nodes that a node uses, through what was made along with it and through bare declarations."""
-        roots = self._roots(node)
-        types = [use for root in roots for use in self._facts[root].uses_type]
-        values = [use for root in roots for use in self._facts[root].uses_value]
-        return _Uses(self._reach(types, node)[1], self._reach(values, node)[1])
+    def node_uses(self, node: str) -> NodeUses:
+        """Give the nodes that a node uses, directly or through declarations that are no nodes."""
+        known = self.of_node(node)
+        if known is None:
+            return NodeUses(frozenset(), frozenset())
+        in_type, in_value = self._reach(known.uses_type)[1], self._reach(known.uses_value)[1]
+        return NodeUses(in_type - {node}, in_value - {node})
 
-    def _roots(self, node: str) -> list[str]:
-        constant = self.constant(node)
-        return [] if constant is None else [constant, *self._parts.get(plain_name(node), [])]
-
-    def _names_sorry(self, constant: str) -> bool:
-        known = self._facts[constant]
-        return SORRY in known.uses_type or SORRY in known.uses_value
-
-    def _reach(self, start: Iterable[str], node: str = "") -> tuple[set[str], frozenset[str]]:
-        """Walk from constants through those that belong to no node; give these, and the nodes where the walk ends."""
-        start = list(start)
-        own = frozenset(self._roots(node)) if node else frozenset(start)
-        walked: set[str] = set()
+    def _reach(self, names: Iterable[str]) -> tuple[list[DeclarationFacts], frozenset[str]]:
+        """Walk through declarations that are no nodes; give these, and the nodes where the walk ends."""
+        between: dict[str, DeclarationFacts] = {}
         ends: set[str] = set()
-        waiting = start
+        waiting = [plain_name(name) for name in names]
         while waiting:
-            constant = waiting.pop()
-            if constant in walked or constant not in self._facts:
-                continue
-            owner = self._owner(constant)
-            if owner is not None and constant not in own:
-                ends.add(owner)
-                continue
-            walked.add(constant)
-            known = self._facts[constant]
-            if not (node and constant in own):  # what the node itself uses is where the walk began
-                waiting += [*known.uses_type, *known.uses_value]
-        return walked, frozenset(ends - {node})
-
-    def _owner(self, constant: str) -> str | None:
-        """Give the node that a constant is, or is a constructor of."""
-        plain = plain_name(constant)
-        if plain in self._nodes:
-            return plain
-        above = plain.rpartition(".")[0]
-        return above if above in self._nodes and constant in self._parts.get(above, ()) else None
+            name = waiting.pop()
+            if name in self._nodes:
+                ends.add(self._nodes[name])
+            elif name in self._facts and name not in between:
+                known = between[name] = self._facts[name]
+                waiting += map(plain_name, (*known.uses_type, *known.uses_value))
+        return list(between.values()), frozenset(ends)
 
 
-def plain_name(constant: str) -> str:
-    """Give a name as it is written: without the prefix of private ones, and without guillemets."""
-    return _PRIVATE.sub("", constant).translate(_QUOTES)
+def plain_name(name: str) -> str:
+    """Give a name without guillemets."""
+    return name.translate(_QUOTES)
 
 
 def resolved(written: str, namespace: str, known: Container[str]) -> str | None:
@@ -221,16 +186,11 @@ def resolved(written: str, namespace: str, known: Container[str]) -> str | None:
     return written if written in known else None
 
 
-def is_private(constant: str) -> bool:
-    """Tell whether a name in an environment is that of a private declaration."""
-    return _PRIVATE.match(constant) is not None
-
-
 def _first_nodes(project: Project) -> dict[str, BlueprintNode]:
     return {name: nodes[0] for name, nodes in project.by_name.items()}
 
 
-def _declared(project: Project, nodes: Mapping[str, BlueprintNode], node: BlueprintNode) -> _Uses:
+def _declared(project: Project, nodes: Mapping[str, BlueprintNode], node: BlueprintNode) -> NodeUses:
     """Read edges from the text.
 
     Statements are prose: what a lemma's statement refers to is no edge, unless it is a definition. A definition has
@@ -245,7 +205,7 @@ def _declared(project: Project, nodes: Mapping[str, BlueprintNode], node: Bluepr
         places = {name: place for place, name in enumerate(nodes)}
         own = places[node.full_name]
         of_statement = {name for name in statement if places[name] < own}
-    return _Uses(frozenset(of_statement), frozenset(proof))
+    return NodeUses(frozenset(of_statement), frozenset(proof))
 
 
 def _named(project: Project, references: Iterable[Reference]) -> set[str]:
@@ -255,7 +215,7 @@ def _named(project: Project, references: Iterable[Reference]) -> set[str]:
 
 def _assembled(
     nodes: Mapping[str, BlueprintNode],
-    uses_of: Callable[[BlueprintNode], _Uses],
+    uses_of: Callable[[BlueprintNode], NodeUses],
     origin: EdgeOrigin,
     unknown: tuple[str, ...],
 ) -> Edges:
@@ -288,7 +248,7 @@ def _assembled(
 def _carried(
     name: str,
     nodes: Mapping[str, BlueprintNode],
-    uses: Mapping[str, _Uses],
+    uses: Mapping[str, NodeUses],
     definitions: Mapping[str, tuple[str, ...]],
 ) -> dict[str, tuple[str, ...]]:
     """Give what definitional nodes used by a node rest on, each with the shortest chain of them that leads there."""

@@ -208,8 +208,11 @@ def _is_axiom(index: FactIndex | None, name: str) -> bool:
 def _why_unproved(node: BlueprintNode, index: FactIndex | None) -> str:
     """Say why a node counts as unproved; nothing when it is proved."""
     if index is not None:
-        if index.of_node(node.full_name) is None:
+        known = index.of_node(node.full_name)
+        if known is None:
             return "Lean has no such declaration: an error stands in it or before it."
+        if known.refusal:
+            return f"Lean's kernel refuses it: {known.refusal}"
         return "Lean finds a `sorry` in it." if index.has_own_sorry(node.full_name) else ""
     match node.body_kind:
         case "complete":
