@@ -73,7 +73,7 @@ def serve_budget(
         if as_json:
             typer.echo(json.dumps(_facts(access, budget)))
         else:
-            _announce(access, holder, budget, upstreams, abandoned, ledger_option)
+            _announce(access, holder, budget, upstreams, abandoned=abandoned, ledger_option=ledger_option)
             if warning := price_warning(settings, ledger.status(budget).caps):
                 typer.echo(warning, err=True)
         end.wait()
@@ -92,20 +92,27 @@ def _check_wish(holder: Holder, name: str, caps: Caps, ledger_option: str) -> No
     from ekiden_policies.budget import Caps
 
     if holder.own is None:
-        wanted = name or DEFAULT_NAME
-        taken = [one for one in holder.tree() if one.name == wanted and one.parent is None and not one.closed]
-        if taken:
-            raise CommandError(
-                f"A budget {wanted!r} is open already [{taken[-1].budget}]. To go on with it, set {TOKEN_VARIABLE} to "
-                f"its token (lost: ekiden budget renew {taken[-1].budget}{ledger_option}) and name none; for a new one, choose "
-                "another name."
-            )
+        require_free_name(holder, name or DEFAULT_NAME, ledger_option)
         return
     if caps != Caps():
         raise CommandError(f"The budget of {TOKEN_VARIABLE} has its caps; give none, or unset it to open a new one.")
     own = holder.ledger.status(holder.own)
     if name not in {"", own.name, own.budget}:
         raise CommandError(f"{TOKEN_VARIABLE} is for the budget {own.name!r}, not {name!r}; unset it, or name none.")
+
+
+def require_free_name(holder: Holder, name: str, ledger_option: str) -> None:
+    """Make sure that no budget of its own is open under a name.
+
+    Raises:
+        CommandError: One is; the message says how to go on with it.
+    """
+    taken = [one.budget for one in holder.tree() if one.name == name and one.parent is None and not one.closed]
+    if taken:
+        raise CommandError(
+            f"A budget {name!r} is open already [{taken[-1]}]. To go on with it, set {TOKEN_VARIABLE} to its token "
+            f"(lost: ekiden budget renew {taken[-1]}{ledger_option}) and name none; for a new one, choose another name."
+        )
 
 
 def _upstreams(settings: BudgetSettings) -> Sequence[Upstream]:
@@ -138,7 +145,13 @@ def _facts(access: Access, budget: BudgetId) -> dict[str, str | None]:
 
 
 def _announce(
-    access: Access, holder: Holder, budget: BudgetId, upstreams: Sequence[Upstream], abandoned: int, ledger_option: str
+    access: Access,
+    holder: Holder,
+    budget: BudgetId,
+    upstreams: Sequence[Upstream],
+    *,
+    abandoned: int,
+    ledger_option: str,
 ) -> None:
     status = holder.ledger.status(budget)
     typer.echo(f"Proxy for models at {access.url}, until Ctrl-C")

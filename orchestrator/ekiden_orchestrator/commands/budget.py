@@ -78,7 +78,11 @@ def open_(
     as_json: _Json = False,
 ) -> None:
     """Open a budget and say its token, once. Caps left out are not set; 0 refuses every call."""
+    from ekiden_orchestrator.budget_proxy import require_free_name
+
     with _holder(ledger, create=True) as holder:
+        if holder.own is None:
+            require_free_name(holder, name, _ledger_option(ledger))
         caps = _caps(tokens, usd, seconds, warn_at)
         _say_opened(name, caps, holder.open_root(name, caps, role=role), as_json=as_json)
 
@@ -232,11 +236,16 @@ def proxy(
         _settings(ledger),
         name,
         _caps(tokens, usd, seconds, warn_at),
-        ledger_option="" if ledger is None else f" --ledger {shlex.quote(str(ledger.expanduser().resolve()))}",
+        ledger_option=_ledger_option(ledger),
         port=port,
         drain_s=drain_s,
         as_json=as_json,
     )
+
+
+def _ledger_option(ledger: Path | None) -> str:
+    """Return what leads another command to the same ledger."""
+    return "" if ledger is None else f" --ledger {shlex.quote(str(ledger.expanduser().resolve()))}"
 
 
 def _settings(ledger: Path | None) -> BudgetSettings:

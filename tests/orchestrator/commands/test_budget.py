@@ -164,6 +164,7 @@ def test_a_token_makes_every_command_act_for_its_budget(ledger: Ledger, monkeypa
     [
         (["status", "papr"], "No budget 'papr'; did you mean 'paper'?"),
         (["child", "paper", "x", "--tokens", "2000"], "A child with 2000 tokens does not fit: 'paper' has 1000 tokens"),
+        (["open", "paper", "--tokens", "5"], "A budget 'paper' is open already [b"),
         (["open", "x", "--usd", "a lot"], "--usd is 'a lot'; give an amount of US dollars, such as 2.50."),
         (["open", "x", "--usd=-1"], "--usd is '-1'; give an amount of US dollars"),
         (["open", "x", "--usd", "nan"], "--usd is 'nan'; give an amount of US dollars"),
