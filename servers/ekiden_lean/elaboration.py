@@ -3,10 +3,11 @@
 import os
 import re
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import get_args
+from typing import Literal, NamedTuple, get_args
 
 from ekiden_lean.diagnostics import Diagnostic, Severity
 from ekiden_lean.errors import HeaderError
@@ -59,13 +60,27 @@ class Elaborated:
     seconds: float
 
 
-def prepare(submission: Submission, toolchain: Toolchain) -> Prepared | Checked:
-    """Read a submission's header, or say at once why it cannot be checked."""
+class Imports(NamedTuple):
+    """What a text imports: modules of the library, modules of the caller's own; and the text without its header."""
+
+    library: tuple[str, ...]
+    own: tuple[str, ...]
+    body: str
+
+
+class NotImportable(NamedTuple):
+    """Why a text cannot be elaborated."""
+
+    outcome: Literal["refused", "unavailable"]
+    message: str
+
+
+def sort_imports(code: str, known: Collection[str], toolchain: Toolchain) -> Imports | NotImportable:
+    """Read a text's header, and find each module that it imports."""
     try:
-        header = read_header(submission.code)
+        header = read_header(code)
     except HeaderError as error:
-        return Checked(submission.key, "refused", str(error))
-    known = {module.name for module in submission.modules}
+        return NotImportable("refused", str(error))
     library: list[str] = ["Init"]
     own: list[str] = []
     for name in header.imports:
@@ -74,11 +89,20 @@ def prepare(submission: Submission, toolchain: Toolchain) -> Prepared | Checked:
         elif toolchain.modules_present(name):
             library.append(name)
         elif name.split(".")[0] in _LIBRARIES:
-            return Checked(submission.key, "unavailable", f"It imports {name!r}, which this Lean does not have.")
+            return NotImportable("unavailable", f"It imports {name!r}, which this Lean does not have.")
         else:
-            return Checked(submission.key, "refused", f"There is no module {name!r} to import.")
-    imports = tuple(dict.fromkeys(library))
-    job = Job(imports, _chain(own, submission.modules), header.body, submission.target, submission.goal, token_hex(16))
+            return NotImportable("refused", f"There is no module {name!r} to import.")
+    return Imports(tuple(dict.fromkeys(library)), tuple(own), header.body)
+
+
+def prepare(submission: Submission, toolchain: Toolchain) -> Prepared | Checked:
+    """Read a submission's header, or say at once why it cannot be checked."""
+    known = {module.name for module in submission.modules}
+    sorted_out = sort_imports(submission.code, known, toolchain)
+    if not isinstance(sorted_out, Imports):
+        return Checked(submission.key, sorted_out.outcome, sorted_out.message)
+    imports, own, body = sorted_out
+    job = Job(imports, _chain(list(own), submission.modules), body, submission.target, submission.goal, token_hex(16))
     goal_modules = _chain([*own, submission.goal_module], submission.modules)
     plain = is_plain(submission.code) and imports == ("Init",)
     return Prepared(submission, job, goal_modules, plain=plain, compiles=toolchain.kind == "native")
@@ -130,14 +154,14 @@ def ended_badly(key: str, finished: Finished, what: str) -> Checked:
 
 def _read_result(prepared: Prepared, finished: Finished, file: Path, export_bytes: int) -> Elaborated | Checked:
     key, target = prepared.submission.key, prepared.submission.target
-    text = _contents(file, export_bytes)
+    text = read_contents(file, export_bytes)
     if text is None:
         message = f"Its declarations are not there, or take more than {export_bytes >> 20} MiB."
         return Checked(key, "refused", message, seconds=finished.seconds)
-    diagnostics, found, export = _parted(text)
+    diagnostics, found, export = part_result(text)
     refused = Checked(key, "refused", "", diagnostics, seconds=finished.seconds)
     errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
-    errors = [error for error in errors if prepared.compiles or not _COMPILER_GAP.match(error.message)]
+    errors = [error for error in errors if prepared.compiles or not is_compiler_gap(error)]
     if errors:
         first = errors[0]
         return replace(refused, message=f"line {first.line}, column {first.column + 1}: {first.message}")
@@ -146,7 +170,12 @@ def _read_result(prepared: Prepared, finished: Finished, file: Path, export_byte
     return Elaborated(diagnostics, export, finished.seconds)
 
 
-def _contents(file: Path, most: int) -> str | None:
+def is_compiler_gap(diagnostic: Diagnostic) -> bool:
+    """Tell a message that is there only because the toolchain cannot compile whatever it can check."""
+    return _COMPILER_GAP.match(diagnostic.message) is not None
+
+
+def read_contents(file: Path, most: int) -> str | None:
     """Read a file that the other side may have tampered with: a regular one, no link, not too large."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -159,8 +188,8 @@ def _contents(file: Path, most: int) -> str | None:
     return None if len(data) > most else data.decode("utf-8", "replace")
 
 
-def _parted(text: str) -> tuple[tuple[Diagnostic, ...], bool, str]:
-    """Part a result file into diagnostics, whether the target is there, and the export."""
+def part_result(text: str, *, most: int = _MOST_DIAGNOSTICS) -> tuple[tuple[Diagnostic, ...], bool, str]:
+    """Part a result file into the first diagnostics, whether the target is there, and the export."""
     diagnostics: list[Diagnostic] = []
     place = 0
     while place < len(text):
@@ -170,7 +199,7 @@ def _parted(text: str) -> tuple[tuple[Diagnostic, ...], bool, str]:
         place = end + 1
         if not line.startswith("message "):
             return tuple(diagnostics), line == "found", text[place:]
-        if len(diagnostics) < _MOST_DIAGNOSTICS and (diagnostic := _diagnostic(line)):
+        if len(diagnostics) < most and (diagnostic := _diagnostic(line)):
             diagnostics.append(diagnostic)
     return tuple(diagnostics), False, ""
 

@@ -49,10 +49,11 @@ partial def stepOf (steps : Steps) (n : Name) (low high : Nat) : Nat :=
 def outRemark (steps : Steps) (env : Environment) (o : Out) (n : Name) (info : ConstantInfo) : Out :=
   let (o, k) := outName o n
   let kind := if isUnsafeInfo info then "unsafe" else if Meta.isInstanceCore env n then "instance" else "plain"
-  let line := match steps[stepOf steps n 0 (steps.size - 1)]? with
+  let step := stepOf steps n 0 (steps.size - 1)
+  let line := match steps[step]? with
     | some (place, _) => place.line
     | none => 0
-  o.line ("h " ++ toString k ++ " " ++ kind ++ " " ++ toString line)
+  o.line ("h " ++ toString k ++ " " ++ kind ++ " " ++ toString line ++ " " ++ toString step)
 
 def outOwn (steps : Steps) (base env : Environment) (o : Out) : List Name → Out
   | [] => o

@@ -1,0 +1,186 @@
+"""The facts of untrusted texts: elaboration where they can do no harm, the kernel's account where they have no say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from dataclasses import dataclass, replace
+from secrets import token_hex
+from typing import TYPE_CHECKING, Self
+
+from ekiden_lean.account import Account, read_report
+from ekiden_lean.elaboration import (
+    Imports,
+    ended_badly,
+    is_compiler_gap,
+    part_result,
+    read_contents,
+    sort_imports,
+)
+from ekiden_lean.export import ExportError, read_export
+from ekiden_lean.facts import LeanFacts
+from ekiden_lean.plain import is_plain
+from ekiden_lean.submission import LeanLimits
+from ekiden_lean.worker import Job, Worker, driver_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ekiden_lean.export import Export
+    from ekiden_lean.facts_store import FactsStore
+    from ekiden_lean.submission import TrustedModule
+    from ekiden_lean.toolchain import Toolchain
+    from ekiden_lean.worker import Finished
+
+FORMAT = 1
+"""Counts up when facts of the past would be read wrongly, or would not be those of today."""
+
+_JOBS_OF_A_PROCESS = 300
+_MOST_DIAGNOSTICS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """A text to be probed.
+
+    Attributes:
+        code: The whole text, with its header.
+        prelude: Trusted modules that it sees without an import, in order.
+    """
+
+    code: str
+    prelude: tuple[TrustedModule, ...] = ()
+
+
+class LeanProbe:
+    """Finds the facts of texts; its processes start when they are needed and stay warm until it is closed.
+
+    Plain texts share one process, each elaborated from a fresh environment; any other one gets a process of its own.
+
+    Args:
+        toolchain: The Lean to use.
+        limits: What one text may use.
+        store: Where facts are kept for the next time.
+    """
+
+    def __init__(
+        self, toolchain: Toolchain, limits: LeanLimits | None = None, *, store: FactsStore | None = None
+    ) -> None:
+        self._toolchain = toolchain
+        self._limits = limits or LeanLimits()
+        self._store = store
+        self._one = threading.Lock()  # guards the processes: one probe at a time
+        self._shared = Worker(toolchain, "elaborate", self._limits)
+        self._kernel = Worker(toolchain, "check", self._limits)
+
+    @property
+    def identity(self) -> str:
+        """All that facts depend on besides the texts: the toolchain, the driver, the limits."""
+        toolchain, limits = self._toolchain, self._limits
+        driver = hashlib.sha256(driver_text(toolchain.kind).encode()).hexdigest()[:12]
+        bounds = f"cpu={limits.cpu_s:g}s memory={limits.memory_bytes >> 20}MiB export={limits.export_bytes >> 20}MiB"
+        return f"{toolchain.kind} {toolchain.version} {toolchain.identity} driver={driver} facts={FORMAT} {bounds}"
+
+    def __enter__(self) -> Self:
+        """Return the probe itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    def close(self) -> None:
+        """End all processes; a later probe starts them again."""
+        self._shared.close()
+        self._kernel.close()
+
+    def probe(self, code: str, *, prelude: Sequence[TrustedModule] = ()) -> LeanFacts:
+        """Find the facts of a text.
+
+        Args:
+            code: The whole text, with its header.
+            prelude: Trusted modules that it sees without an import, each after those it needs.
+
+        Raises:
+            LeanError: Lean does not start or cannot prepare the prelude; it says nothing about the text.
+        """
+        probed = Probed(code, tuple(prelude))
+        key = self._key(probed)
+        if self._store is not None and (kept := self._store.get(key)) is not None:
+            return kept
+        with self._one:
+            try:
+                found = replace(self._probe(probed), identity=self.identity)
+            except BaseException:
+                self.close()
+                raise
+        if self._store is not None and found.outcome in ("complete", "refused"):
+            self._store.put(key, replace(found, seconds=0.0))
+        return found
+
+    def _key(self, probed: Probed) -> str:
+        depends = [self.identity, probed.code, [[module.name, module.text] for module in probed.prelude]]
+        return hashlib.sha256(json.dumps(depends).encode()).hexdigest()
+
+    def _probe(self, probed: Probed) -> LeanFacts:
+        plain = is_plain(probed.code)
+        imports = sort_imports(probed.code, (), self._toolchain)
+        if not isinstance(imports, Imports):
+            return LeanFacts(imports.outcome, imports.message, plain)
+        job = Job(imports.library, probed.prelude, imports.body, "", "", token_hex(16), scope="all")
+        self._kernel.start()
+        if not plain or imports.library != ("Init",):
+            with Worker(self._toolchain, "elaborate", self._limits) as worker:
+                return self._settle(job, worker, worker.work(job), plain=plain)
+        others = self._refresh(self._shared)
+        finished = self._shared.work(job)
+        if others and finished.ending in ("crashed", "memory"):  # it may be for what others left
+            finished = self._shared.work(job)
+        return self._settle(job, self._shared, finished, plain=plain)
+
+    def _refresh(self, worker: Worker) -> bool:
+        """Replace a process that has done much; tell whether it has done anything."""
+        if worker.jobs >= _JOBS_OF_A_PROCESS:
+            worker.close()
+        return worker.is_running and worker.jobs > 0
+
+    def _settle(self, job: Job, worker: Worker, finished: Finished, *, plain: bool) -> LeanFacts:
+        if finished.ending != "done":
+            return _not_done(finished, "Lean's elaboration of it", plain=plain)
+        text = read_contents(worker.result_file(), self._limits.export_bytes)
+        if text is None:
+            most = f"{self._limits.export_bytes >> 20} MiB"
+            return LeanFacts("refused", f"Its declarations are not there, or take more than {most}.", plain)
+        diagnostics, _, lines = part_result(text, most=_MOST_DIAGNOSTICS)
+        if self._toolchain.kind == "wasm":
+            diagnostics = tuple(message for message in diagnostics if not is_compiler_gap(message))
+        try:
+            found = self._by_kernel(job, read_export(lines), plain=plain)
+        except ExportError as error:
+            found = LeanFacts("refused", str(error), plain)
+        return replace(found, diagnostics=diagnostics, seconds=found.seconds + finished.seconds)
+
+    def _by_kernel(self, job: Job, export: Export, *, plain: bool) -> LeanFacts:
+        others = self._refresh(self._kernel)
+        job = replace(job, text=export.kernel_text)
+        finished = self._kernel.work(job)
+        if others and finished.ending in ("crashed", "memory"):
+            finished = self._kernel.work(job)
+        if finished.ending != "done":
+            return _not_done(finished, "The kernel's check of it", plain=plain)
+        opening = f"report {job.nonce} "
+        report = read_report([line.removeprefix(opening) for line in finished.lines if line.startswith(opening)])
+        declarations = Account(export, report, has_proofs=self._toolchain.has_proofs).facts()
+        refused = sum(1 for declaration in declarations if declaration.refusal)
+        message = f"It makes {len(declarations)} declarations; the kernel refuses {refused or 'none'} of them."
+        return LeanFacts("complete", message, plain, declarations, seconds=finished.seconds)
+
+
+def _not_done(finished: Finished, what: str, *, plain: bool) -> LeanFacts:
+    if finished.ending == "failed":
+        message = f"Lean gave up and said: {finished.detail[:500]!r}"
+        return LeanFacts("crashed", message, plain, seconds=finished.seconds)
+    ended = ended_badly("", finished, what)
+    assert ended.outcome != "proved"
+    return LeanFacts(ended.outcome, ended.message, plain, seconds=ended.seconds)
