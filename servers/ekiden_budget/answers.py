@@ -19,7 +19,7 @@ def raw_headers(headers: Mapping[str, str]) -> RawHeaders:
 
 
 def _one_line(value: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in value)
+    return "".join(letter if letter.isprintable() else " " for letter in value).strip()
 
 
 async def send_answer(send: Send, status: int, headers: RawHeaders, body: bytes) -> None:

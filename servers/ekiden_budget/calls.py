@@ -161,7 +161,7 @@ class CallDesk:
         try:
             with anyio.move_on_after(self._settings.upstream_timeout_s) as patience:
                 async with self._forwarder.exchange(priced.sending, call.progress) as reply:
-                    kind = reply.headers.get("content-type", "")
+                    kind = reply.headers.get("content-type", "").lower()
                     if reply.error is None and priced.call.stream and kind.startswith("text/event-stream"):
                         patience.deadline = float("inf")  # from here on the client watches for silence
                         await self._pass_stream(visit, priced, reply, call)
@@ -172,7 +172,8 @@ class CallDesk:
                         await self._pass_error(visit, priced, reply, call)
                 return
         except NoAnswerError as error:
-            await self._till.settle(call, call.progress.outcome, None, call.progress.detail or str(error))
+            detail = str(error).removeprefix("upstream error: ")
+            await self._till.settle(call, call.progress.outcome, None, detail)
             headers = NO_RETRY if visit.dialect == "chat" else {}
             raise RejectionError(502, str(error), code="upstream_failed", headers=headers) from error
         if patience.cancelled_caught:
@@ -186,7 +187,7 @@ class CallDesk:
         usage = usage_in(priced.call.dialect, body)
         outcome = "answered" if usage else "unreadable"
         await self._till.settle(call, outcome, self.amount(priced.call, usage))
-        await visit.send(reply.status, headers_back(reply.raw_headers) + _told(call), body)
+        await visit.send(reply.status, headers_back(reply.raw_headers, priced.upstream.key) + _told(call), body)
 
     async def _pass_error(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
         body = reply.error or b""
@@ -197,11 +198,11 @@ class CallDesk:
         if not passes(visit.dialect, reply.status):
             raise upstream_failure(reply, priced.upstream.key, billed=_billed(call).tokens > 0)
         text = without_key(body.decode("utf-8", "replace"), priced.upstream.key).encode()
-        await visit.send(reply.status, headers_back(reply.raw_headers) + _told(call), text)
+        await visit.send(reply.status, headers_back(reply.raw_headers, priced.upstream.key) + _told(call), text)
 
     async def _pass_stream(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
         told = budget_headers(call.reserved.balance, call.reserved.notices, None)
-        headers = headers_back(reply.raw_headers) + raw_headers(told)
+        headers = headers_back(reply.raw_headers, priced.upstream.key) + raw_headers(told)
         visit.answered = True
 
         async def settle(outcome: Outcome, usage: Usage | None, detail: str) -> None:

@@ -101,7 +101,7 @@ class TokenCounter:
 
     async def _ask(self, upstream: Upstream, sending: Sending) -> tuple[int, RawHeaders, bytes]:
         async with self._forwarder.exchange(sending, Progress()) as reply:
-            headers = headers_back(reply.raw_headers)
+            headers = headers_back(reply.raw_headers, upstream.key)
             if reply.error is None:
                 return reply.status, headers, await reply.read()
             if not passes("messages", reply.status):

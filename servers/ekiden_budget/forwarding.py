@@ -3,16 +3,21 @@
 import io
 import json
 import math
+import os
 import random
+import ssl
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import anyio
+import httpx2
+from anyio import lowlevel
 
 from ekiden_budget.errors import BudgetError
 from ekiden_policies.budget import Outcome
@@ -22,13 +27,15 @@ if TYPE_CHECKING:
 
 RETRIED = frozenset({429, 503, 529})
 """Statuses after which a call is sent again. A gateway's 502 is none: the model behind it may have answered."""
-REFUSED = frozenset({400, 401, 402, 403, 404, 405, 413, 415, 422, 429, 503, 529})
+REFUSED = frozenset({400, 401, 402, 403, 404, 405, 407, 413, 415, 422, 429, 503, 529})
 """Statuses of an upstream that turned a call away before a model saw it."""
 _AFTER_WORK = frozenset({"content_filter", "json_validate_failed", "output_parse_failed", "tool_use_failed"})
 """Codes of errors, some with status 400, that come when a model has read or answered: that is billed."""
 FIRST_PAUSE_S = 0.25
 LONGEST_PAUSE_S = 10.0
 LARGEST_ANSWER = 64 * 1024 * 1024
+KEPT_S = 4.0
+"""How long an idle connection is kept: less than the five seconds after which many servers close theirs."""
 _NOT_CONNECTED = (
     aiohttp.ClientConnectorError,
     aiohttp.ClientHttpProxyError,
@@ -47,14 +54,34 @@ class NoAnswerError(BudgetError):
     @classmethod
     def of(cls, error: Exception) -> "NoAnswerError":
         """Name what went wrong: its type, and its text if it has one."""
-        return cls(f"upstream error: {_words(error)}")
+        return cls(f"upstream error: {words_for(error)}")
 
 
-def _words(error: Exception) -> str:
-    kind, text = type(error).__name__, str(error)
-    if isinstance(error, TimeoutError):
-        text = "the upstream was silent for too long"
-    return f"{kind}: {text}" if text else kind
+def words_for(error: Exception) -> str:
+    """Return what went wrong in words of our own: those of a library can hold passwords, keys and addresses."""
+    kind = type(error).__name__
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            text = f"the certificate of {error.host}:{error.port} is not trusted"
+        case aiohttp.ClientConnectorError():
+            cause = error.os_error
+            reason = os.strerror(cause.errno) if cause.errno and cause.errno > 0 else cause.strerror or "no reason told"
+            text = f"no connection to {error.host}:{error.port} ({reason})"
+        case aiohttp.ClientHttpProxyError():
+            text = f"the HTTP proxy on the way answered {error.status}"
+        case aiohttp.InvalidURL():
+            text = "the address, or the HTTP proxy that the environment names, cannot be used"
+        case TimeoutError():
+            text = "the upstream was silent for too long"
+        case aiohttp.ServerDisconnectedError() | OSError():
+            text = "the upstream hung up"
+        case aiohttp.ClientPayloadError():
+            text = "the answer broke off"
+        case aiohttp.ClientResponseError():
+            text = "the answer is no HTTP"
+        case _:
+            return kind
+    return f"{kind}: {text}"
 
 
 @dataclass(slots=True)
@@ -77,8 +104,8 @@ class Sending:
     """What is sent, and where to."""
 
     url: str
-    headers: dict[str, str]
-    body: bytes
+    headers: dict[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +176,16 @@ class Forwarder:
         self._proxies: dict[str, str | None] = {}  # address to the way there
         connect, silence = settings.connect_timeout_s, settings.upstream_timeout_s
         self._client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=2 * settings.max_connections),
+            connector=aiohttp.TCPConnector(limit=2 * settings.max_connections, keepalive_timeout=KEPT_S),
             cookie_jar=aiohttp.DummyCookieJar(),  # one that an upstream set for one caller is not for another
             timeout=aiohttp.ClientTimeout(connect=connect, sock_connect=connect, sock_read=silence),
             max_line_size=_LONGEST_LINE,
             max_field_size=_LONGEST_LINE,
         )
+
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        return httpx2.create_ssl_context()  # the authorities that the rest of Ekiden trusts
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -191,15 +222,15 @@ class Forwarder:
             left = self._retries + 1 - progress.attempts
             try:
                 reply = await self._send_once(sending, progress)
-            except _NOT_CONNECTED as error:
-                progress.outcome, progress.detail = "unsent", type(error).__name__
+            except (aiohttp.ClientError, OSError) as error:
+                progress.detail = words_for(error)
+                if not (isinstance(error, _NOT_CONNECTED) or _was_closed_before(error)):
+                    raise NoAnswerError.of(error) from error
+                progress.outcome = "unsent"
                 if not left:
                     raise NoAnswerError.of(error) from error
                 await anyio.sleep(_usual_pause(progress.attempts))
                 continue
-            except (aiohttp.ClientError, OSError) as error:
-                progress.detail = f"{type(error).__name__}: {error}"
-                raise NoAnswerError.of(error) from error
             if reply.error is None:
                 return reply
             billed = tells_work(reply.error)
@@ -212,6 +243,7 @@ class Forwarder:
             await anyio.sleep(pause)
 
     async def _send_once(self, sending: Sending, progress: Progress) -> Reply:
+        await lowlevel.checkpoint()  # what upstreams have closed meanwhile is seen, and not used again
         progress.outcome, progress.detail = "failed", "cut short"
         return await self._send("POST", sending.url, sending.headers, sending.body)
 
@@ -220,14 +252,27 @@ class Forwarder:
             self._proxies[url] = proxy_for(url)
         data = io.BytesIO(body) if body and len(body) > _LARGE_BODY else body  # large ones are sent piece by piece
         response = await self._client.request(
-            method, url, data=data, headers=_ALWAYS | headers, allow_redirects=False, proxy=self._proxies[url]
+            method,
+            url,
+            data=data,
+            headers=_ALWAYS | headers,
+            allow_redirects=False,
+            proxy=self._proxies[url],
+            ssl=self._trusted if url.startswith("https:") else True,
         )
         if 200 <= response.status < 300:
             return Reply(response)
         try:
             return Reply(response, await Reply(response).read())
+        except NoAnswerError:
+            return Reply(response, b"")  # the status says enough
         finally:
             response.close()
+
+
+def _was_closed_before(error: Exception) -> bool:
+    """Tell whether a kept connection had been closed before anything of a call was written to it."""
+    return isinstance(error, aiohttp.ClientOSError) and isinstance(error.__cause__, aiohttp.ClientConnectionResetError)
 
 
 _ALWAYS = {"accept-encoding": "identity", "user-agent": "ekiden"}
@@ -242,7 +287,8 @@ def proxy_for(url: str) -> str | None:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    proxy = None if host in _HERE or proxy_bypass(host) else getproxies().get(parts.scheme)
+    known = getproxies()
+    proxy = None if host in _HERE or proxy_bypass(host) else known.get(parts.scheme, known.get("all"))
     if not proxy:
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"

@@ -91,7 +91,7 @@ class Ledger:
         return self._file.path
 
     def hasty(self) -> "Ledger":
-        """Open the same ledger once more, for an event loop: it waits for no other process and not for the disk.
+        """Open the same ledger once more, for an event loop: it waits for no other process, and hardly for the disk.
 
         Where this one waits, that one raises `LedgerBusyError`. This one has to `checkpoint` now and then.
 

@@ -1,5 +1,6 @@
 """The ledger as the proxy uses it: reserved before a call is sent, settled exactly once however the call ends."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -63,11 +64,13 @@ class Till:
         self._unsent_is_free = unsent_is_free
         self._known: dict[str, BudgetId] = {}
         self._written = False
+        self._ended = False
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._ended = True  # who is cut short settles even later
         self._hasty.close()
 
     async def tidy_up(self) -> None:
@@ -80,10 +83,16 @@ class Till:
                     await anyio.to_thread.run_sync(self._ledger.checkpoint)
 
     async def _run(self, work: "Callable[[Ledger], _Answer]") -> _Answer:
-        try:
-            return work(self._hasty)
-        except LedgerBusyError:
-            return await anyio.to_thread.run_sync(work, self._ledger)
+        self._written = True
+        if not self._ended:
+            with suppress(LedgerBusyError):
+                return work(self._hasty)
+        waiting = asyncio.ensure_future(anyio.to_thread.run_sync(work, self._ledger))
+        with anyio.CancelScope(shield=True):
+            while not waiting.done():  # what was done must be known, also to whom the web server's end cuts short
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait([waiting])
+        return waiting.result()
 
     async def caller(self, token: str) -> Caller:
         """Return whose token it is. One that was good before is looked at again only when something is reserved.
@@ -153,7 +162,6 @@ class Till:
             number, free = call.reserved.call, self._unsent_is_free
             return ledger.settle(number, outcome, used, detail=detail, unsent_is_free=free)
 
-        self._written = True
         with anyio.CancelScope(shield=True):
             for left in reversed(range(SETTLE_TRIES)):
                 try:

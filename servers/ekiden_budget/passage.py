@@ -1,6 +1,7 @@
 """Which headers pass the proxy, and what of an upstream's error does."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -45,6 +46,8 @@ _OWNERS_TROUBLE = {
 _DEAR_BETAS = ("context-1m", "fast-mode")
 """Anthropic's features that cost more than the list price of a token."""
 LONGEST_REASON = 500
+_UNPRINTABLE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+"""What no header may hold that is sent on."""
 
 
 def headers_upstream(asked: Headers, dialect: Dialect, *, stream: bool) -> dict[str, str]:
@@ -68,15 +71,25 @@ def headers_upstream(asked: Headers, dialect: Dialect, *, stream: bool) -> dict[
     return headers
 
 
-def headers_back(headers: Sequence[tuple[bytes, bytes]]) -> RawHeaders:
-    """Return the headers of an answer that its caller may see: not those of the connection, nor those of the owner."""
-    given = [(name.decode("latin-1").lower(), value) for name, value in headers]
+def headers_back(headers: Sequence[tuple[bytes, bytes]], key: str) -> RawHeaders:
+    """Return the headers of an answer that its caller may see: not those of the connection, nor those of the owner.
+
+    Args:
+        headers: The headers as they came.
+        key: The upstream's key, which none may hold.
+    """
+    given = [(name.decode("latin-1").lower(), value.strip()) for name, value in headers]
     named = b",".join(value for name, value in given if name == "connection").decode("latin-1").lower()
     dropped = {name.strip() for name in named.split(",")} | _KEPT_BACK
+    secret = key.encode()
     return [
         (name.encode("latin-1"), value)
         for name, value in given
-        if name not in dropped and not name.startswith(_OURS) and not any(word in name for word in _ABOUT_THE_OWNER)
+        if name not in dropped
+        and not name.startswith(_OURS)
+        and not any(word in name for word in _ABOUT_THE_OWNER)
+        and not _UNPRINTABLE.search(value)
+        and not (secret and secret in value)
     ]
 
 
@@ -87,7 +100,7 @@ def passes(dialect: Dialect, status: int) -> bool:
     formats decide by the upstream's own status whether to ask again. What only concerns the owner's account stays here
     in every format: an agent would read a 401 as its own.
     """
-    return dialect != "chat" and status >= 400 and status not in _OWNERS_TROUBLE
+    return dialect != "chat" and 400 <= status < 600 and status not in _OWNERS_TROUBLE
 
 
 def upstream_failure(reply: Reply, key: str, *, billed: bool) -> RejectionError:
@@ -105,7 +118,9 @@ def upstream_failure(reply: Reply, key: str, *, billed: bool) -> RejectionError:
 
 def failure_in_words(reply: Reply, key: str) -> str:
     """Return the status of an upstream's error, and what it says to it."""
-    reason = _OWNERS_TROUBLE.get(reply.status) or without_key(_reason(reply.error or b""), key)
+    reason = _OWNERS_TROUBLE.get(reply.status) or _reason(
+        without_key((reply.error or b"").decode("utf-8", "replace"), key)
+    )
     return f"HTTP {reply.status}: {reason}" if reason else f"HTTP {reply.status}"
 
 
@@ -114,9 +129,8 @@ def without_key(text: str, key: str) -> str:
     return text.replace(key, "***") if key else text
 
 
-def _reason(body: bytes) -> str:
-    """Return what an upstream says went wrong."""
-    text = body.decode("utf-8", "replace")
+def _reason(text: str) -> str:
+    """Return what the body of an error says went wrong."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):

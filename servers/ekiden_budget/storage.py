@@ -94,13 +94,15 @@ class LedgerFile:
             self._drop_connection()
 
     def checkpoint(self) -> None:
-        """Move what was written lately from the log beside the file into it, as far as nobody is in the way.
+        """Move what was written lately from the log beside the file into it, and begin the log anew.
 
         Raises:
             LedgerError: The file cannot be written.
         """
         with self._lock, _explained(self.path):
+            # most of it beside the writers; what they add meanwhile while they wait, or the log would never begin anew
             self._connect().execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._connect().execute("PRAGMA wal_checkpoint(RESTART)")
 
     def close(self) -> None:
         """Close the file; nothing can be done with it afterwards."""

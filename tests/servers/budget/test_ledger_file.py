@@ -6,12 +6,13 @@ import sqlite3
 import stat
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ekiden_budget import BudgetError, CallLabel, Ledger, LedgerError
+from ekiden_budget import BudgetError, CallLabel, Ledger, LedgerBusyError, LedgerError, RefusedError
 from ekiden_budget.schema import APPLICATION_ID, VERSION, upgrade
 from ekiden_policies.budget import Amount, Caps
 
@@ -216,3 +217,29 @@ def test_the_file_itself_refuses_to_pass_a_cap(path: Path, change: str, limit: s
         ledger.open_budget("run", Caps(tokens=100, nanodollars=100))
     with closing(sqlite3.connect(path)) as raw, pytest.raises(sqlite3.IntegrityError, match=limit):
         raw.execute(f"UPDATE budgets SET {change}")
+
+
+def test_the_log_beside_a_busy_ledger_stays_short(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger, ledger.hasty() as hasty:
+        budget = hasty.open_budget("b", Caps(tokens=0)).budget
+        sizes: list[int] = []
+        for _ in range(3):
+            for _ in range(50):
+                with pytest.raises(RefusedError):
+                    hasty.reserve(budget, Amount(1), LABEL)
+            ledger.checkpoint()
+            sizes.append((tmp_path / "ledger.sqlite-wal").stat().st_size)
+        assert sizes[2] == sizes[1] <= sizes[0]
+
+
+def test_a_hasty_hand_raises_where_another_is_at_work_and_the_other_waits(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger(path) as ledger, ledger.hasty() as hasty, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerBusyError):
+            hasty.open_budget("b", Caps())
+        with ThreadPoolExecutor(1) as threads:
+            opened = threads.submit(ledger.open_budget, "b", Caps())
+            other.execute("ROLLBACK")
+            assert hasty.authenticate(opened.result().token) == opened.result().budget

@@ -3,9 +3,12 @@
 import json
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import httpx2
@@ -159,3 +162,17 @@ def test_two_runs_with_the_scripted_model_cost_the_same(tmp_path: Path) -> None:
             told.append((texts, bed.tokens))
     assert told[0] == told[1]
     assert json.loads(told[0][0][0])["content"][0]["text"].startswith("Answer ")
+
+
+def test_a_call_waits_for_a_process_that_is_at_work_on_the_ledger(tmp_path: Path) -> None:
+    with proxy_bed(tmp_path) as bed, closing(sqlite3.connect(bed.ledger.path, isolation_level=None)) as other:
+        bed.http().post("/v1/chat/completions", json=CHAT)
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as threads:
+            waiting = threads.submit(post_all, bed, [("/v1/chat/completions", CHAT)])
+            while not any(thread.name.startswith("AnyIO worker") for thread in threading.enumerate()):
+                assert not waiting.done()
+                threading.Event().wait(0.01)
+            other.execute("ROLLBACK")
+            assert waiting.result() == [200]
+        assert bed.outcomes == ["answered"] * 2

@@ -152,3 +152,50 @@ def test_proxies_of_the_environment_are_for_other_machines_alone(monkeypatch: py
     assert proxy_for("http://other.example/v1") == "http://relay.example:3128"
     with pytest.raises(InvalidURL, match="no HTTP proxy"):
         proxy_for("https://other.example/v1")
+
+
+def test_a_header_that_no_caller_may_see_is_left_out_and_not_the_answer(tmp_path: Path) -> None:
+    odd = b"x-odd: a\x0cb\r\nx-echo: Bearer sk-the-runners-own\r\nx-good: b \r\ncontent-length: %d\r\n\r\n" % len(USAGE)
+    with saying(OK + JSON + odd + USAGE) as url:
+        upstream = {"base_url": url, "key_env": "SCRIPTED_KEY"}
+        with proxy_bed(tmp_path, upstreams={"odd": upstream}) as bed:
+            reply = bed.http().post("/v1/chat/completions", json=CHAT)
+            assert (reply.status_code, reply.content, reply.headers["x-good"]) == (200, USAGE, "b")
+            assert not {"x-odd", "x-echo"} & set(reply.headers)
+
+
+def test_an_upstream_that_repeats_the_key_is_not_heard(tmp_path: Path) -> None:
+    words = json.dumps({"error": {"message": "x" * 488 + "sk-the-runners-own"}}).encode()
+    told = b"HTTP/1.1 500 Oh\r\n" + JSON + b"content-length: %d\r\n\r\n" % len(words) + words
+    for place, said in enumerate([told, OK + b"x sk-the-runners-own: a\r\n\r\n"]):
+        with saying(said) as url:
+            upstream = {"base_url": url, "key_env": "SCRIPTED_KEY"}
+            with proxy_bed(tmp_path / str(place), upstreams={"odd": upstream}) as bed:
+                reply = bed.http().post("/v1/chat/completions", json=CHAT)
+                assert reply.status_code == 502
+                assert "sk-the" not in reply.text + bed.calls[0].detail
+
+
+def test_a_status_that_no_client_knows_is_a_failure_in_every_format(tmp_path: Path) -> None:
+    with saying(b"HTTP/1.1 600 What\r\ncontent-length: 0\r\n\r\n") as url:
+        upstream = {"base_url": url, "dialects": ["chat", "responses"]}
+        with proxy_bed(tmp_path, upstreams={"odd": upstream}) as bed:
+            asked = {"model": "m", "input": "What is 8 + 9?"}
+            assert bed.http().post("/v1/responses", json=asked).status_code == 502
+
+
+def test_a_refusal_whose_words_break_off_is_still_a_refusal(tmp_path: Path) -> None:
+    with (
+        saying(b"HTTP/1.1 400 No\r\n" + JSON + b"content-length: 90\r\n\r\n{") as url,
+        proxy_bed(tmp_path, upstreams={"odd": {"base_url": url}}) as bed,
+    ):
+        assert bed.http().post("/v1/chat/completions", json=CHAT).status_code == 502
+        assert [(call.outcome, call.detail) for call in bed.calls] == [("unsent", "HTTP 400")]
+
+
+def test_upstreams_that_close_right_after_an_answer_cost_nobody_a_call(tmp_path: Path) -> None:
+    once = OK + JSON + b"content-length: %d\r\n\r\n" % len(USAGE) + USAGE
+    with saying(once) as url, proxy_bed(tmp_path, upstreams={"hasty": {"base_url": url}}, retries=2) as bed:
+        client = bed.http()
+        assert {client.post("/v1/chat/completions", json=CHAT).status_code for _ in range(40)} == {200}
+        assert (bed.outcomes, bed.tokens) == (["answered"] * 40, 40 * 16)
