@@ -1,10 +1,15 @@
 """The one place that turns an anticipated exception into a line on standard error and an exit status."""
 
+import errno
 import sys
 
 USAGE = 2
 """The exit status of a command that could not do what it was asked, as it was asked."""
 
+UNWRITTEN = 1
+"""The exit status of a command whose output could not be written."""
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _BASES = frozenset(
     {
         "ekiden_budget.errors.BudgetError",
@@ -32,6 +37,9 @@ def report(error: Exception) -> int:
     Raises:
         Exception: The error itself, when it is none that our packages anticipate.
     """
+    if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+        sys.stderr.write(f"ekiden: cannot write: {error.strerror}.\n")
+        return UNWRITTEN
     if not any(f"{base.__module__}.{base.__qualname__}" in _BASES for base in type(error).__mro__):
         raise error
     sys.stderr.write(f"ekiden: {error}\n")

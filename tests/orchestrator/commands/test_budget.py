@@ -272,3 +272,22 @@ def test_figures_in_words() -> None:
         "$0.00", "<$0.0001", "$0.1234", "$0.9999", "$1.00", "$1.45",
     ]  # fmt: skip
     assert caps(Caps()) == "no caps of its own"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_an_output_that_cannot_be_written_is_one_line_and_status_1(ledger: Ledger) -> None:
+    ledger.open_budget("paper", Caps(tokens=1_000))
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*PROGRAM, "budget", "status"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (1, "ekiden: cannot write: No space left on device.\n")
+
+
+def test_whoever_stops_reading_is_told_nothing(ledger: Ledger) -> None:
+    ledger.open_budget("paper", Caps(tokens=1_000))
+    outside, inside = os.pipe()
+    os.close(outside)
+    done = subprocess.run([*PROGRAM, "budget", "status"], stdout=inside, stderr=subprocess.PIPE, timeout=60)
+    os.close(inside)
+    assert (done.returncode, done.stderr) == (1, b"")
