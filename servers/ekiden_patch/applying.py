@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Literal, NamedTuple
 
 from ekiden_blueprint.spans import Span
@@ -141,7 +141,7 @@ def _apply_section(text: str, chunks: Sequence[Chunk], ambiguity: Ambiguity) -> 
         match = find_chunk(table, chunk, cursor, ambiguity)
         edits += _edits(chunk, match)
         cursor = match.cursor
-    return _rebuild(lines, sorted(edits, key=lambda edit: edit.start))
+    return _rebuild(text, lines, sorted(edits, key=lambda edit: edit.start))
 
 
 def _split(text: str) -> list[tuple[str, str]]:
@@ -157,61 +157,55 @@ def _split(text: str) -> list[tuple[str, str]]:
 def _edits(chunk: Chunk, match: Match) -> Iterable[_Edit]:
     """Return each run of changes between the context lines of a chunk."""
     old = new = 0
-    run = _Edit(match.start, 0, ())
+    start, goes = match.start, 0
+    comes: list[str] = []
     for line in chunk.lines:
-        at = match.start + old
-        if line.kind == "context" and old < match.old_count and new < match.new_count:
-            yield run
-            run = _Edit(at + 1, 0, ())
+        is_old = line.kind != "added" and old < match.old_count
+        is_new = line.kind != "removed" and new < match.new_count
+        if line.kind == "context" and is_old and is_new:
+            yield _Edit(start, goes, tuple(comes))
+            start, goes, comes = match.start + old + 1, 0, []
         else:
-            goes = line.kind != "added" and old < match.old_count
-            comes = line.kind != "removed" and new < match.new_count
-            run = _Edit(run.start, run.old_count + goes, (*run.content, line.text) if comes else run.content)
+            goes += is_old
+            comes += [line.text] if is_new else []
         old += line.kind != "added"
         new += line.kind != "removed"
-    yield run
+    yield _Edit(start, goes, tuple(comes))
 
 
-def _rebuild(lines: Sequence[tuple[str, str]], edits: Sequence[_Edit]) -> tuple[str, list[_Kept]]:
+def _rebuild(text: str, lines: Sequence[tuple[str, str]], edits: Sequence[_Edit]) -> tuple[str, list[_Kept]]:
     """Return the text with its edits, and which characters of the old one it keeps."""
     usual = lines[0][1] if lines and lines[0][1] else "\n"
-    order: list[int | str] = []
-    at = 0
-    for edit in edits:
-        order += range(at, edit.start)
-        order += edit.content
-        at = edit.start + edit.old_count
-    order += range(at, len(lines))
-    starts = [0]
-    for line, end in lines:
-        starts.append(starts[-1] + len(line) + len(end))
+    starts = [0, *accumulate(len(line) + len(end) for line, end in lines)]
     parts: list[str] = []
     kept: list[_Kept] = []
-    length = 0
-    for item in order:
-        if isinstance(item, int):
-            line, end = lines[item]
-            piece = _Kept(starts[item], length, len(line) + len(end))
-            before = kept[-1] if kept else None
-            if before and (before.old + before.length, before.new + before.length) == (piece.old, piece.new):
-                kept[-1] = before._replace(length=before.length + piece.length)
-            else:
-                kept.append(piece)
-        else:
-            line, end = item, ""
-        parts.append(line + (end or usual))
+    at = length = 0
+    for edit in (*edits, _Edit(len(lines), 0, ())):
+        if at < edit.start:
+            parts.append(text[starts[at] : starts[edit.start]])
+            kept.append(_Kept(starts[at], length, len(parts[-1])))
+            if edit.start == len(lines) and not lines[-1][1]:
+                parts[-1] += usual
+            length += len(parts[-1])
+        parts.append("".join(line + usual for line in edit.content))
         length += len(parts[-1])
+        at = edit.start + edit.old_count
     return "".join(parts), kept
 
 
 def _compose(first: Sequence[_Kept], second: Sequence[_Kept]) -> list[_Kept]:
     """Return what two changes, one after the other, keep of the first text."""
     both: list[_Kept] = []
-    for early in first:
-        for late in second:
-            start, end = max(early.new, late.old), min(early.new + early.length, late.old + late.length)
-            if start < end:
-                both.append(_Kept(early.old + start - early.new, late.new + start - late.old, end - start))
+    one = two = 0
+    while one < len(first) and two < len(second):
+        early, late = first[one], second[two]
+        start, end = max(early.new, late.old), min(early.new + early.length, late.old + late.length)
+        if start < end:
+            both.append(_Kept(early.old + start - early.new, late.new + start - late.old, end - start))
+        if early.new + early.length < late.old + late.length:
+            one += 1
+        else:
+            two += 1
     return both
 
 

@@ -29,6 +29,7 @@ _LEVELS: dict[Level, Callable[[str], str]] = {
 }
 _SHOWN = 8  # candidates, or differing lines, that a refusal lists
 _SHOWN_LENGTH = 160
+_COMPARED = 100  # lines of a chunk that are compared with the region nearest to it
 _LOOKED_AT = 300  # places of one word that the search for the nearest region looks at; rare words count for more
 
 
@@ -88,13 +89,16 @@ class LineTable:
         anchor = min(range(len(wanted)), key=lambda index: len(places.get(wanted[index], ())))
         rarest = places.get(wanted[anchor], [])
         last = len(lines) - len(wanted)
+        begin = bisect_left(rarest, start + anchor)
+        if len(wanted) == 1:
+            return rarest[begin : begin + 1] if first_only else rarest[begin:]
         found: list[int] = []
-        for index in range(bisect_left(rarest, start + anchor), len(rarest)):
-            begin = rarest[index] - anchor
-            if begin > last:
+        for index in range(begin, len(rarest)):
+            place = rarest[index] - anchor
+            if place > last:
                 break
-            if lines[begin : begin + len(wanted)] == wanted:
-                found.append(begin)
+            if lines[place : place + len(wanted)] == wanted:
+                found.append(place)
                 if first_only:
                     break
         return found
@@ -140,40 +144,35 @@ def find_chunk(table: LineTable, chunk: Chunk, cursor: int, ambiguity: Ambiguity
     Raises:
         PatchError: There is no such place, or there are several.
     """
-    starts = _starts(table, chunk, cursor)
+    headers = [] if chunk.header is None else _headers(table, chunk, chunk.header, cursor, ambiguity)
+    start = headers[0] + 1 if headers else cursor
     if not chunk.old_lines:
-        return _find_addition(table, chunk, starts, ambiguity)
+        return _find_addition(table, chunk, start, headers, ambiguity)
     one_is_enough = ambiguity == "first" or chunk.header is not None or chunk.at_end_of_file
-    match, places = _find_from(table, chunk, starts[0], first_only=one_is_enough)
+    match, places = _find_from(table, chunk, start, first_only=one_is_enough)
     if match is None:
-        raise _not_found(table, chunk, starts[0])
+        raise _not_found(table, chunk, start)
     if ambiguity == "refuse" and not chunk.at_end_of_file:
-        for start in starts[1:]:
-            other, _ = _find_from(table, chunk, start, first_only=True)
-            if other is not None and other.level == match.level and other.start not in places[-1:]:
-                places.append(other.start)
+        places = places + _places_after(table, chunk, match, headers)
         if len(places) > 1:
-            raise _ambiguous(table, chunk, places, "lines")
+            raise _ambiguous(table, chunk, places, "old lines match")
     return match
 
 
-def _starts(table: LineTable, chunk: Chunk, cursor: int) -> list[int]:
-    """Return from where to look: the cursor, or the line after each place of the header."""
-    if chunk.header is None:
-        return [cursor]
-    found = table.find([chunk.header], cursor)
+def _headers(table: LineTable, chunk: Chunk, header: str, cursor: int, ambiguity: Ambiguity) -> list[int]:
+    found = table.find([header], cursor, first_only=ambiguity == "first")
     if found is None:
-        raise _header_not_found(table, chunk, chunk.header, cursor)
-    return [place + 1 for place in found[1]]
+        raise _header_not_found(table, chunk, header, cursor)
+    return found[1]
 
 
-def _find_addition(table: LineTable, chunk: Chunk, starts: list[int], ambiguity: Ambiguity) -> Match:
+def _find_addition(table: LineTable, chunk: Chunk, start: int, headers: list[int], ambiguity: Ambiguity) -> Match:
     count = len(chunk.new_lines)
     if ambiguity == "first" or chunk.header is None or chunk.at_end_of_file:
-        return Match(len(table), 0, count, starts[0], "exact")
-    if len(starts) > 1:
-        raise _ambiguous(table, chunk, [start - 1 for start in starts], "header")
-    return Match(starts[0], 0, count, starts[0], "exact")
+        return Match(len(table), 0, count, start, "exact")
+    if len(headers) > 1:
+        raise _ambiguous(table, chunk, headers, f"header {chunk.header!r} matches")
+    return Match(start, 0, count, start, "exact")
 
 
 def _find_from(table: LineTable, chunk: Chunk, start: int, *, first_only: bool) -> tuple[Match | None, list[int]]:
@@ -190,6 +189,18 @@ def _find_from(table: LineTable, chunk: Chunk, start: int, *, first_only: bool) 
     return Match(places[0], len(wanted), new_count, places[0] + len(wanted), level), places
 
 
+def _places_after(table: LineTable, chunk: Chunk, match: Match, headers: list[int]) -> list[int]:
+    """Return the first places after those headers that stand after the place that was found."""
+    later = headers[bisect_left(headers, match.start) :]
+    if not later or not match.old_count:
+        return []
+    found = table.find(chunk.old_lines[: match.old_count], later[0] + 1)
+    if found is None or found[0] != match.level:
+        return []
+    places = (bisect_left(found[1], header + 1) for header in later)
+    return sorted({found[1][place] for place in places if place < len(found[1])})
+
+
 def _find_lines(
     table: LineTable, chunk: Chunk, wanted: Sequence[str], start: int, first_only: bool
 ) -> tuple[Level, list[int]] | None:
@@ -199,13 +210,12 @@ def _find_lines(
     return table.find(wanted, start, first_only=first_only)
 
 
-def _ambiguous(table: LineTable, chunk: Chunk, places: list[int], what: Literal["lines", "header"]) -> PatchError:
+def _ambiguous(table: LineTable, chunk: Chunk, places: list[int], what: str) -> PatchError:
     shown = ", ".join(f"line {place + 1} ({_line(table, place)})" for place in places[:_SHOWN])
     more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    subject = f"header {chunk.header!r}" if what == "header" else "old lines"
     message = (
-        f"The {subject} of the chunk from line {chunk.number} of the patch match {len(places)} places: {shown}{more}. "
-        "Add context lines, or a '@@' header that stands in the file once, until one place is left."
+        f"Chunk from line {chunk.number} of the patch: its {what} {len(places)} places: {shown}{more}. Add context "
+        "lines, or a '@@' header that stands in the file once, until one place is left."
     )
     candidates = [{"line": place + 1, "text": table.lines[place]} for place in places[:_SHOWN] if place < len(table)]
     return PatchError(
@@ -269,12 +279,14 @@ def _nearest(table: LineTable, wanted: Sequence[str]) -> int | None:
     """Return the start of the region that shares the most lines and words with what was wanted, if any does."""
     votes: Counter[int] = Counter()
     index = table.index("folded")
-    for offset, line in enumerate(_LEVELS["folded"](each) for each in wanted):
-        for word in set(line.split()):
+    folded = [_LEVELS["folded"](line) for line in wanted]
+    rarest = sorted(range(len(folded)), key=lambda offset: len(index.get(folded[offset], ())) or _LOOKED_AT)
+    for offset in rarest[:_COMPARED]:
+        for word in set(folded[offset].split()):
             places = table.words.get(word, ())
             for place in places[:_LOOKED_AT]:
                 votes[place - offset] += 1 + _LOOKED_AT // len(places)
-        for place in index.get(line, ())[:_LOOKED_AT] if line else ():
+        for place in index.get(folded[offset], ())[:_LOOKED_AT] if folded[offset] else ():
             votes[place - offset] += _LOOKED_AT
     if not votes:
         return None
@@ -285,11 +297,14 @@ def _nearest(table: LineTable, wanted: Sequence[str]) -> int | None:
 def _differences(table: LineTable, wanted: list[str], place: int) -> list[_Difference]:
     """Return what differs between the wanted lines and the region of the file from a line on."""
     region = table.folded("folded")[place : place + len(wanted)]
-    folded = [_LEVELS["folded"](line) for line in wanted]
-    opcodes = SequenceMatcher(None, folded, region, autojunk=False).get_opcodes()
+    folded = tuple(_LEVELS["folded"](line) for line in wanted)
+    pairs = enumerate(zip(folded, region, strict=False))
+    same = next((offset for offset, (one, other) in pairs if one != other), len(region))
+    matcher = SequenceMatcher(None, folded[same:][:_COMPARED], region[same:][:_COMPARED], autojunk=False)
+    wanted, place = wanted[same:], place + same
     return [
         _Difference(place + there + 1, _told(wanted[begin:end]), _told(table.lines[place + there : place + until]))
-        for tag, begin, end, there, until in opcodes
+        for tag, begin, end, there, until in matcher.get_opcodes()
         if tag != "equal"
     ][:_SHOWN]
 

@@ -70,7 +70,7 @@ def test_added_lines_alone_come_after_their_header_or_at_the_end() -> None:
 
 
 def test_added_lines_under_a_header_that_stands_twice_are_refused() -> None:
-    with pytest.raises(PatchError, match=r"The header 'a' of the chunk from line 2 of the patch match 2 places"):
+    with pytest.raises(PatchError, match=r"^Chunk from line 2 of the patch: its header 'a' matches 2 places"):
         patched("a\na\n", "@@ a", "+x")
 
 

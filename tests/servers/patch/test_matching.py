@@ -75,8 +75,8 @@ def test_ambiguous_lines_are_refused_with_the_places() -> None:
         "candidates": [{"line": 2, "text": "  sorry"}, {"line": 4, "text": "  sorry"}],
     }
     assert error.message == (
-        "The old lines of the chunk from line 2 of the patch match 2 places: line 2 ('  sorry'), line 4 ('  sorry'). "
-        "Add context lines, or a '@@' header that stands in the file once, until one place is left."
+        "Chunk from line 2 of the patch: its old lines match 2 places: line 2 ('  sorry'), line 4 ('  sorry'). Add "
+        "context lines, or a '@@' header that stands in the file once, until one place is left."
     )
 
 
@@ -100,6 +100,12 @@ def test_a_header_that_stands_in_the_file_twice_is_refused_where_it_leaves_two_p
     error = refusal("g\n  x\ng\n  x\n", "@@ g", "-  x", "+  y")
     assert error.code == "ambiguous"
     assert error.details["candidates"] == [{"line": 2, "text": "  x"}, {"line": 4, "text": "  x"}]
+
+
+def test_of_several_headers_only_those_after_the_place_make_another_one() -> None:
+    assert applied("g\ng\n  x\n  x\n", "@@ g", "-  x", "+  y") == "g\ng\n  y\n  x\n"
+    error = refusal("g\n  x\ng\ng\n  x\n  x\ng\n", "@@ g", "-  x")
+    assert error.details["candidates"] == [{"line": 2, "text": "  x"}, {"line": 5, "text": "  x"}]
 
 
 def test_a_header_that_stands_in_the_file_twice_is_enough_where_it_leaves_one_place() -> None:
