@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ekiden_blueprint.states import Progress, State
 
 JSON_VERSION = 1
+DEEPEST = 12
+"""How many nodes deep the tree goes before it goes on further down."""
 _XML_BEGINS = re.compile(r"<svg\b")
 _COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 _SPECIAL = re.compile(r"[^\w .,:;()'/+=-]")
@@ -214,40 +216,46 @@ def svg(progress: Progress, only: Collection[str] | None = None) -> str:
 
 
 def tree(progress: Progress, only: Collection[str] | None = None) -> Tree:
-    """Give the graph as a tree for rich: under each node what it rests on; a node's own part is shown once."""
+    """Give the graph as a tree for rich: under each node what it rests on.
+
+    What stands under a node is shown once; where it would be too deep, it goes on further down.
+    """
     from rich.text import Text
     from rich.tree import Tree
 
     shown = _shown(progress, only)
     inside = frozenset(shown)
+    critical = frozenset(progress.critical_path)
     roots = [name for name in shown if not any(child in inside for child in progress.graph.children(name))]
     drawn: set[str] = set()
-
-    def line(name: str) -> Text:
-        look, state = _LOOKS[progress.states[name]], progress.states[name]
-        text = Text.assemble((f"{look.mark} {name}", look.style))
-        text.append(f" {state}", style="dim")
-        if name in progress.critical_path:
-            text.append(" critical", style="dim")
-        return text
-
     picture = Tree(Text(_legend_title(progress)))
-    # what cycles keep from being a root, or below one, is drawn from its first node on
-    for root in [*roots, *shown]:
-        if root in drawn:
-            continue
-        waiting: list[tuple[Tree, str]] = [(picture, root)]
+
+    def line(name: str, remark: str) -> Text:
+        look, state = _LOOKS[progress.states[name]], progress.states[name]
+        text = Text.assemble((f"{look.mark} {name}", look.style), (f" {state}", "dim"))
+        return text.append(" critical" * (name in critical) + remark, style="dim")
+
+    def draw(root: str) -> None:
+        waiting: list[tuple[Tree, int, str]] = [(picture, 0, root)]
         while waiting:
-            branch, name = waiting.pop()
+            branch, depth, name = waiting.pop()
             parents = [parent for parent in progress.graph.parents(name) if parent in inside]
-            again = name in drawn and bool(parents)
-            text = line(name)
-            if again:
-                text.append(" (above)", style="dim")
-            below = branch.add(text)
-            if name not in drawn:
+            if not parents or (name not in drawn and depth < DEEPEST):
                 drawn.add(name)
-                waiting += [(below, parent) for parent in reversed(parents)]
+                below = branch.add(line(name, ""))
+                waiting += [(below, depth + 1, parent) for parent in reversed(parents)]
+            elif name in drawn:
+                branch.add(line(name, " (above)"))
+            else:
+                branch.add(line(name, " (below)"))
+                roots.append(name)
+
+    for root in roots:  # grows while it is drawn
+        if root not in drawn:
+            draw(root)
+    for name in shown:  # what only cycles lead to
+        if name not in drawn:
+            draw(name)
     legend = picture.add(Text("legend", style="dim"))
     for state in _used_states(progress, shown):
         look = _LOOKS[state]
