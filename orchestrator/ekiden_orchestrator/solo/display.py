@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,8 @@ from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.solo.results import Results, SoloRecord
 
 MOST_ROWS = 60
+_OTHER_COLUMNS = 56
+"""What a table's columns need at least beside that of the problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +92,17 @@ class Display:
         shown = records
         if len(records) > MOST_ROWS:
             shown = {name: record for name, record in records.items() if not record.solved}
+        rows = list(shown.items())[:MOST_ROWS]
         table = Table()
-        for heading in ("Problem", "Result", "Verdict"):
-            table.add_column(heading, overflow="fold")  # what is cut off two long ids may be all that tells them apart
-        for heading in ("Judge calls", "LLM calls", "Tokens", "Seconds"):
-            table.add_column(heading, justify="right")
-        for name, record in list(shown.items())[:MOST_ROWS]:
-            result = Text("solved", "green") if record.solved else Text(record.outcome, "yellow")
+        fits = max((cell_len(name) for name, _ in rows), default=0) <= self._console.width - _OTHER_COLUMNS
+        # what is cut off two long ids may be all that tells them apart
+        table.add_column("Problem", overflow="fold", no_wrap=fits)
+        for heading in ("Result", "Verdict"):
+            table.add_column(heading, overflow="fold")
+        for heading in ("Judge", "LLM", "Tokens", "Seconds"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for name, record in rows:
+            result = Text(record.ending, "green" if record.solved else "yellow")
             figures = (f"{record.judge_calls}", f"{record.llm_calls}", f"{record.tokens:,}", f"{record.seconds:.1f}")
             table.add_row(Text(name), result, record.verdict or "", *figures)
         self._line()

@@ -102,10 +102,23 @@ def test_the_table_shows_each_problem_with_calls_and_time(bed: SoloBed) -> None:
     bed.run(bed.solver(SOLVE_SOME))
     shown = bed.output.getvalue()
     assert "Solved:   1 / 2" in shown
+    assert "hard  solver ended (by itself)  " in shown
     assert [line.split("│")[1:3] for line in shown.splitlines() if line.startswith("│")] == [
-        [" easy    ", " solved                   "],
-        [" hard    ", " solver ended (by itself) "],
+        [" easy    ", " solved       "],
+        [" hard    ", " solver ended "],
     ]
+
+
+def test_a_row_is_one_line_in_a_terminal_of_80_columns(bed: SoloBed) -> None:
+    bed.run(bed.solver(SOLVE_SOME))
+    changed = {"solved": False, "ending": "out of budget", "reason": "402: " * 40, "tokens": 1_262_144, "seconds": 3600}
+    record = bed.record.model_copy(update=changed)
+    problem = Problem.read({**EASY, "id": "normal_0003"})
+    shown = io.StringIO()
+    display = Display(Console(file=shown, width=80))
+    display.table([problem], Results(solver="somebody", results={problem.id: record}), Path("out"))
+    [row] = [line for line in shown.getvalue().splitlines() if line.startswith("│")]
+    assert [cell.strip() for cell in row.split("│")[1:3]] == ["normal_0003", "out of budget"]
 
 
 def test_long_ids_can_be_told_apart_in_a_narrow_table(bed: SoloBed) -> None:
