@@ -1,17 +1,18 @@
 """Where the top-level commands of a text begin.
 
-This works on a *view* of the text: as long as the text, with comments blank, strings reduced to their quotes, quoted names
-to underscores, and a mark where a doc comment begins.
+This works on a *view* of the text, which is as long as the text: comments are blank in it, strings are reduced to their
+quotes and quoted names to underscores, and a mark stands where a doc comment begins.
 
 What decides when a word may be a command or part of a term:
 
 - A command word ends what stands before it at any column, also inside an open bracket: nothing that Lean may take for a
-  command is hidden in a body. The one exception is an attribute list, where `instance`, `class` or `local` are attributes.
-- `open .. in` and `set_option .. in` are a command of their own when a command follows, and part of a term or a tactic block
-  when none does. The same words at column 1 are always a command.
-- A doc comment, an attribute list or a modifier begins a command when a command word follows. Otherwise it belongs to a field
-  or a constructor, unless it stands at column 1 or holds a `blueprint` attribute.
+  command is hidden in a body. The one exception is an attribute list, where `instance` or `local` are attributes.
+- `open .. in` and `set_option .. in` are a command of their own when a command follows, and part of a term or a tactic
+  block when none does. The same words at column 1 are always a command.
+- A doc comment, an attribute list or a modifier begins a command when a command word follows. Otherwise it belongs to
+  a field or a constructor, unless it stands at column 1 or holds a `blueprint` attribute.
 - `#word` is a command when Lean or Mathlib has it, or at column 1.
+- A command that only a project's own macros know is not seen: its text belongs to the command before it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.lexer import ID_REST, inside_identifier
+from ekiden_blueprint.spans import Span
 from ekiden_blueprint.words import (
     CANDIDATE,
     DOC_MARK,
@@ -34,18 +36,21 @@ from ekiden_blueprint.words import (
     OPTION_ARGUMENTS,
     STARTS,
 )
-from ekiden_blueprint.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ekiden_blueprint.model import CommandKind
 
+DECLARING: frozenset[CommandKind] = frozenset({"declaration", "axiom", "example", "opaque"})
 CLOSER = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⟦": "⟧", "@[": "]"}
 BLUEPRINT_WORD = re.compile(rf"(?<![{ID_REST}.])blueprint\??(?![{ID_REST}.])")
 _SPACE = re.compile(r"\s*")
 _NO_NAME_BEFORE = re.compile(rf"\.\.\Z|(?<![{ID_REST}.»)\]])[0-9][0-9_]*\.\Z")
-_NO_ATTRIBUTE = rf"(?:theorem|lemma|def|abbrev|axiom|example|opaque|inductive|structure|namespace|section|variable|mutual)(?![{ID_REST}.])"
+_NO_ATTRIBUTE = (
+    r"(?:theorem|lemma|def|abbrev|axiom|example|opaque|inductive|structure|namespace|section|variable|mutual)"
+    rf"(?![{ID_REST}.])"
+)
 _BRACKET = re.compile(
     rf"(?:[^A-Za-z_@\[\](){{}}⟨⟩]++|(?!{_NO_ATTRIBUTE})[A-Za-z_]++|@(?!\[)|(?<=[.]){_NO_ATTRIBUTE})*+"
     rf"(?P<mark>@\[|[\[\](){{}}⟨⟩]|{_NO_ATTRIBUTE})"
@@ -140,6 +145,8 @@ def _beginning(view: str, start: int) -> Beginning:
             break
     keyword = None if unbalanced else KEYWORD.match(view, at)
     kind, word = _kind_of(keyword, view)
+    if kind not in DECLARING and any(BLUEPRINT_WORD.search(view, *span) for span in attributes):
+        kind, word, at = "other", "", attributes[-1].end
     end = keyword.end() if keyword and word else at
     return Beginning(
         start, kind, word, end, tuple(modifiers), tuple(attributes), unbalanced, _scan_from(view, word, end)

@@ -22,8 +22,8 @@ _BINDING = frozenset({"let", "have", "letI", "haveI", "let_fun", "let_expr", "se
 _ABSOLUTE = re.compile(r"\|(?=[^\s|])[^|\n]*?(?<=\S)\|")
 _COMPLETE_BEFORE = re.compile(rf"[{ID_REST}»)\]}}⟩⟧\"]\s*\Z")
 _HOLES = re.compile(rf"(?<![{ID_REST}.])(?:sorry|sorry_using|admit|sorryAx)(?![{ID_REST}])")
-_BY_SORRY = re.compile(r"\s*by[ \t]*\n\s*sorry\s*")
-_BY_SORRY_USING = re.compile(r"\s*by[ \t]*\n\s*sorry_using\s*\[[^\[\]]*\]\s*")
+_BY_SORRY = re.compile(r"\s*by[ \t\r]*\n\s*sorry\s*")
+_BY_SORRY_USING = re.compile(r"\s*by[ \t\r]*\n\s*sorry_using\s*\[[^\[\]]*\]\s*")
 _SORRY_USING = re.compile(rf"(?<![{ID_REST}.])sorry_using\s*\[([^\[\]]*)\]?")
 _ITEM = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _MANY = 1 << 30
@@ -61,48 +61,63 @@ def _body_start(view: str, keyword: str, at: int, end: int) -> tuple[int, int | 
     """Find where the signature ends and where the body starts.
 
     A `:=` in brackets or of a `let` or `have` in the statement is not the body's, nor is the bar of a `match` or of an
-    absolute value. Where this cannot be told, the body starts later or not at all, so that no part of a statement passes
-    for a proof.
+    absolute value. Where this cannot be told, the body starts later or not at all, so that no part of a statement
+    passes for a proof.
     """
     stack: list[str] = []
-    bindings, bars = 0, False
-    skip_until = at
+    statement = _Statement(view, keyword, at, end)
     for step in _STEP.finditer(view, at, end):
-        mark, start = step.group(), step.start()
-        if start < skip_until:
-            continue
+        mark = step.group()
         if mark in CLOSER:
             stack.append(CLOSER[mark])
         elif mark in ")]}⟩⟧":
             while mark in stack and stack.pop() != mark:
                 pass
-        elif stack:
-            continue
-        elif mark == "where":
-            return start, start
-        elif mark == ":=":
-            if not bindings:
-                return start, start + 2
-            bindings -= 1
-        elif mark == "|":
-            if bars:
-                continue
-            absolute = None if keyword in ("inductive", "coinductive", "class") else _absolute(view, at, start, end)
-            if absolute is not None:
-                skip_until = absolute
-            elif bindings:
-                bindings, bars = bindings - 1, True
-            else:
-                return start, start
-        elif mark in _BINDING:
-            bindings += 1
-        elif mark == "calc":
-            bindings = _MANY
-        elif mark in ("match", "by") or (mark in ("fun", "λ") and view.startswith("|", skip_space(view, step.end()))):
-            bars = True
-        elif mark in ("←", "<-") and bindings:
-            bindings -= 1
+        elif not stack and step.start() >= statement.skip_until and statement.ends_at(step):
+            return step.start(), step.end() if mark == ":=" else step.start()
     return end, None
+
+
+class _Statement:
+    """What is still open in a statement while it is read from the left, brackets aside."""
+
+    def __init__(self, view: str, keyword: str, at: int, end: int) -> None:
+        self.view = view
+        self.start, self.end = at, end
+        self.values = keyword not in ("inductive", "coinductive", "class")
+        self.bindings = 0
+        self.bars = False
+        self.skip_until = at
+
+    def ends_at(self, step: re.Match[str]) -> bool:
+        """Take in the next word or sign; tell whether the body begins with it."""
+        mark = step.group()
+        if mark == "where":
+            return True
+        if mark in (":=", "←", "<-"):
+            ends = mark == ":=" and not self.bindings
+            self.bindings = max(0, self.bindings - 1)
+            return ends
+        if mark == "|":
+            return self.ends_at_bar(step.start())
+        if mark == "calc":
+            self.bindings = _MANY
+        elif mark in _BINDING:
+            self.bindings += 1
+        elif mark in ("match", "by") or self.view.startswith("|", skip_space(self.view, step.end())):
+            self.bars = True
+        return False
+
+    def ends_at_bar(self, at: int) -> bool:
+        if self.bars:
+            return False
+        absolute = _absolute(self.view, self.start, at, self.end) if self.values else None
+        if absolute is not None:
+            self.skip_until = absolute
+            return False
+        self.bars = self.bindings > 0
+        self.bindings = max(0, self.bindings - 1)
+        return not self.bars
 
 
 def _absolute(view: str, floor: int, at: int, end: int) -> int | None:

@@ -1,8 +1,8 @@
-"""One lexer for everything that must know what in a Lean text is code, comment, string or name.
+r"""One lexer for everything that must know what in a Lean text is code, comment, string or name.
 
-It follows Lean's own rules. A text is cut into regions that cover it in order; the code between braces of an interpolated
-string is code. Where Lean's answer depends on its token table, the core library's and Mathlib's tokens decide: `<-`, `|-`,
-`//`, `\\/` and `-/` are tokens, so that `x <-- 1` holds no comment and `{x//-1 < x}` opens none.
+It follows Lean's own rules. A text is cut into regions that cover it in order; the code between braces of an
+interpolated string is code. Where Lean's answer depends on its token table, the core library's and Mathlib's tokens
+decide: `<-`, `|-`, `//`, `\/` and `-/` are tokens, so that `x <-- 1` holds no comment and `{x//-1 < x}` opens none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RegionKind = Literal["code", "line_comment", "block_comment", "doc_comment", "module_doc", "string", "char", "name"]
 COMMENTS = frozenset({"line_comment", "block_comment", "doc_comment", "module_doc"})
 
-# What may continue an identifier: Lean's isIdRest. Greek without λ, Π, Σ; subscripts; letter-like signs; accented Latin.
+# What may continue an identifier in Lean: Latin with accents, Greek without λ, Π, Σ, subscripts, letter-like signs.
 ID_REST = (
     "0-9A-Za-z_'!?"
     "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u017f"
@@ -43,13 +43,18 @@ _STRING_STOP = re.compile(r'[^"\\{]*+(?:\\.[^"\\{]*+)*+(["{])', re.DOTALL)
 _CHARACTER = re.compile(r"'(?:[^\\']|\\(?:[\\\"'rnt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}))'", re.DOTALL)
 _RAW_PREFIX = re.compile(r"r(#*)\Z")
 _INTERPOLATES = re.compile(
-    rf"(?<![{ID_REST}.])(?:[smf]!|throwError|throwErrorAt\s+\S+|throwTacticEx\s.*|log(?:Info|Error|Warning)(?:At\s+\S+)?"
-    r"|trace\[[^\]\n]*\]|dbg_trace|IO\.(?:e?print(?:ln)?)!|e?println!|panic!|throwNamedError\s+\S+)\s*\Z"
+    rf"(?<![{ID_REST}.])(?:[smf]!|(?:throw|log)(?:Error|Info|Warning)(?:At\s+\S+)?"
+    r"|(?:throw|log)Named(?:Error|Info|Warning)(?:At\s+\S+)?\s+[\w.]+"
+    r"|trace\[[^\]\n]*\]|dbg_trace|println!)\s*\Z"
 )
 _RUN = re.compile(
     rf"(?P<number>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*(?:[eE][0-9]+)?)|(?P<word>[{ID_FIRST}][{ID_REST}]*+)"
 )
 _ID_CHARACTER = re.compile(f"[{ID_REST}]")
+
+
+# Signs that a prime makes into other signs of Mathlib, `⁻¹'` and `∑'`.
+ENDS_IN_PRIME = "⁻¹∑∏⨆⨅"
 
 
 class Region(NamedTuple):
@@ -157,7 +162,7 @@ class _Lexer:
             return at + 2
         if at > self.floor and inside_identifier(self.text, at, self.floor):
             return at + 1
-        if at and self.text[at - 1] in "⁻¹∑∏⨆⨅" and not self.text.startswith("'\"'", at):
+        if at > self.floor and self.text[at - 1] in ENDS_IN_PRIME:
             return at + 1
         character = _CHARACTER.match(self.text, at)
         return at + 1 if character is None else self.add("char", at, character.end())

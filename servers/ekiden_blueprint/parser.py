@@ -1,7 +1,7 @@
 """Parsing a blueprint file, and parsing it again after an edit.
 
-The text is cut into pieces, one a top-level command, and each is read by itself with offsets from its own start. A parse
-after an edit takes over the pieces that the edit cannot have touched.
+The text is cut into pieces, one a top-level command, and each is read by itself with offsets from its own start. A
+parse after an edit takes over the pieces that the edit cannot have touched.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.attributes import AttributeReader, BlueprintEntry
-from ekiden_blueprint.commands import Beginning, beginnings, skip_space
+from ekiden_blueprint.commands import DECLARING, Beginning, beginnings, skip_space
 from ekiden_blueprint.declarations import body_kind, plain_name, read_declaration, references
-from ekiden_blueprint.lexer import COMMENTS, IDENTIFIER, Region, blank, lex
+from ekiden_blueprint.lexer import COMMENTS, ENDS_IN_PRIME, IDENTIFIER, Region, blank, lex
 from ekiden_blueprint.model import BlueprintNode, Command, NodeParts, SyntaxProblem
 from ekiden_blueprint.spans import SourceText, Span
 from ekiden_blueprint.words import DOC_MARK, MODULE_DOC_MARK
@@ -23,11 +23,10 @@ from ekiden_blueprint.words import DOC_MARK, MODULE_DOC_MARK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ekiden_blueprint.model import CommandKind
-
 _NAMES = re.compile(rf"(?:\s*{IDENTIFIER})*+")
 _NAME = re.compile(IDENTIFIER)
-_DECLARING: frozenset[CommandKind] = frozenset({"declaration", "axiom", "example", "opaque"})
+_NAMES_END = frozenset({"in", "for", "from", "hiding", "renaming"})
+_QUOTE_OR_SIGN = re.compile(rf"[{ENDS_IN_PRIME}]'(?=\")")
 _UNCLOSED = {
     "block_comment": "this comment is not closed; end it with `-/`",
     "doc_comment": "this doc comment is not closed; end it with `-/`",
@@ -127,7 +126,7 @@ def _reparsed(text: str, previous: BlueprintFile) -> list[Piece]:
     """
     old, pieces, starts = previous.source.text, previous.pieces, previous.starts
     before = _common_prefix(old, text)
-    after = len(old) - _common_prefix(old[before:][::-1], text[before:][::-1])
+    after = len(old) - _common_suffix(old, text, min(len(old), len(text)) - before)
     first = max(0, bisect_right(starts, before) - 3)
     while first and not _stands_alone(pieces[first]):
         first -= 1
@@ -157,6 +156,18 @@ def _common_prefix(left: str, right: str) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _common_suffix(left: str, right: str, longest: int) -> int:
+    """Give the length of what two texts have in common at their end, up to `longest`."""
+    low, high = 0, longest
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[len(left) - middle : len(left) - low] == right[len(right) - middle : len(right) - low]:
             low = middle
         else:
             high = middle - 1
@@ -259,6 +270,10 @@ class _PieceReader:
         node = self.node(end)
         if beginning.keyword == "attribute":
             self.applied_elsewhere()
+        for found in _QUOTE_OR_SIGN.finditer(self.text):
+            if self.view[found.start()] == self.text[found.start()]:
+                message = "a quote that may begin a character or end a sign; put a space before it"
+                self.attributes.complain(message, Span(*found.span()))
         kind = beginning.kind if node is None else "node"
         if node is not None and node.keyword == "":
             end = node.span.end
@@ -283,7 +298,9 @@ class _PieceReader:
     def applied_elsewhere(self) -> None:
         bracket = skip_space(self.view, self.keyword_end)
         end = self.beginning.scan_from - self.start
-        if bracket < end:
+        if bracket >= end:
+            self.attributes.complain("this attribute list is not closed; end it with `]`", Span(0, self.keyword_end))
+        else:
             for entry in self.attributes.blueprints(Span(bracket, end)):
                 self.attributes.complain(
                     "a blueprint attribute given by `attribute`; write it before the declaration", entry.span
@@ -299,7 +316,7 @@ class _PieceReader:
         for _, entry in entries[1:]:
             self.attributes.complain("a second blueprint attribute on one declaration", entry.span)
         attribute, entry = entries[0]
-        declares = self.beginning.kind in _DECLARING
+        declares = self.beginning.kind in DECLARING
         if not declares:
             self.attributes.complain("a blueprint attribute without a declaration after it", attribute)
         keyword = self.beginning.keyword if declares else ""
@@ -331,7 +348,7 @@ class _PieceReader:
         if node is not None:
             return (node.name,) if node.name else ()
         kind, at = self.beginning.kind, self.keyword_end
-        if kind in _DECLARING:
+        if kind in DECLARING:
             name = read_declaration(self.text, self.view, self.beginning.keyword, at, end).name
             return (name,) if name else ()
         if kind == "attribute":
@@ -339,6 +356,11 @@ class _PieceReader:
         elif kind not in ("open", "import", "namespace", "section", "end", "set_option", "other", "variable"):
             return ()
         found = _NAMES.match(self.view, at, end)
-        span = found.span() if found else (at, at)
-        names = [plain_name(self.text[name.start() : name.end()]) for name in _NAME.finditer(self.view, *span)]
-        return tuple(name for name in names if name != "in")[: 1 if kind == "set_option" else None]
+        names: list[str] = []
+        for name in _NAME.finditer(self.view, *(found.span() if found else (at, at))):
+            written = self.text[name.start() : name.end()]
+            if written in _NAMES_END:
+                break
+            if kind != "open" or names or written not in ("scoped", "private"):
+                names.append(plain_name(written))
+        return tuple(names[:1] if kind == "set_option" else names)

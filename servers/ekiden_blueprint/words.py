@@ -1,7 +1,7 @@
 """The words and signs at which Lean starts a top-level command, and the modifiers that may stand before them.
 
-Such a word is a token of its own in Lean: it ends the term or tactic block before it at any column, and it cannot name a
-variable. Few of them may also stand inside a term, and `commands.py` says how those are told apart.
+Such a word is a token of its own in Lean: it ends the term or tactic block before it at any column, and it cannot name
+a variable. Few of them may also stand inside a term, and `commands.py` says how those are told apart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from ekiden_blueprint.model import CommandKind
 
-MODIFIERS = tuple("private protected public meta noncomputable unsafe partial nonrec local scoped".split())
+_MODIFIERS = "private protected public meta noncomputable unsafe partial nonrec local scoped"
+MODIFIERS = tuple(_MODIFIERS.split())
 _KINDS: dict[CommandKind, str] = {
     "import": "import",
     "declaration": "theorem lemma def abbrev structure inductive coinductive class instance alias irreducible_def",
@@ -35,37 +36,31 @@ _KINDS: dict[CommandKind, str] = {
     "syntax": "syntax declare_syntax_cat",
     "mutual": "mutual",
     "other": """
-        add_decl_doc add_aesop_rules alias_in assert_exists assert_imported assert_no_cyclic
-        assert_not_exists assert_not_imported builtin_initialize builtin_simproc builtin_simproc_decl
-        builtin_dsimproc builtin_dsimproc_decl compile_def compile_inductive count_heartbeats
-        declare_aesop_rule_sets declare_bitwise_uint_theorems declare_command_config_elab
-        declare_config_elab declare_int_theorems declare_simp_like_tactic declare_uint_simprocs
-        declare_uint_theorems deprecated_module deprecate deriving_instance dsimproc dsimproc_decl elab_stx
-        erase_aesop_rules extend_docs gen_injective_theorems gen_injective_theorems% grind_pattern
-        guard_min_heartbeats init_quot initialize initialize_simps_projections
-        insert_to_additive_translation library_note mk_iff_of_inductive_prop module_doc norm_cast_add_elim
-        notation_class prelude proof_wanted recall recommended_spelling register_builtin_option
-        register_error_explanation register_hint register_label_attr register_linter_set register_option
-        register_parser_alias register_simp_attr register_tactic_tag run_cmd run_elab run_meta
-        scoped_notation seal show_panel_widgets simproc simproc_decl simproc_pattern simproc_pattern%
-        builtin_simproc_pattern% suppress_compilation tactic_extension tactic_tag to_additive_change_numeral
+        add_decl_doc add_aesop_rules assert_exists assert_imported assert_not_exists assert_not_imported
+        builtin_initialize builtin_simproc builtin_simproc_decl builtin_dsimproc builtin_dsimproc_decl
+        compile_inductive count_heartbeats declare_aesop_rule_sets declare_command_config_elab
+        declare_config_elab declare_simp_like_tactic declare_uint_simprocs deprecated_module dsimproc
+        dsimproc_decl elab_stx erase_aesop_rules extend_docs gen_injective_theorems gen_injective_theorems%
+        grind_pattern guard_min_heartbeats init_quot initialize initialize_simps_projections
+        insert_to_additive_translation library_note mk_iff_of_inductive_prop prelude proof_wanted recall
+        recommended_spelling register_builtin_option register_error_explanation register_label_attr
+        register_linter_set register_option register_parser_alias register_simp_attr register_tactic_tag run_cmd
+        run_elab run_meta seal show_panel_widgets simproc simproc_decl suppress_compilation tactic_extension
         unseal unsuppress_compilation variable? whatsnew
     """,
 }
 KIND_OF_WORD: dict[str, CommandKind] = {word: kind for kind, words in _KINDS.items() for word in words.split()}
-HASH_COMMANDS = frozenset(
-    """
-        aesop_rules aesop_stats check check_assertions check_failure check_simp check_tactic
-        check_tactic_failure conv count_heartbeats discr_tree_key discr_tree_simp_key dump_async_env_state
-        eval exit explode find find_home find_syntax generate_suggestions guard guard_expr guard_msgs help
-        html import_bumps import_diff import_path info_trees instances kerodon_tags lint leansearch
-        long_instances long_names loogle min_imports minimize_imports moogle norm_num norm_num1 parse
-        parse_status print print_fun_prop_theorems push push_discr_tree reduce redundant_imports
-        register_hint ring1 sample show_unused show_deprecated_modules simp stacks_tags simp_norm
-        string_diagram simproc_trace synth test time trans_imports unfold_boundary unfold? version where
-        widget with_exporting within_time
-    """.split()
-)
+_HASH_COMMANDS = """
+    aesop_rules aesop_stats check check_assertions check_failure check_simp check_tactic check_tactic_failure
+    conv count_heartbeats discr_tree_key discr_tree_simp_key dump_async_env_state eval exit explode find
+    find_home find_syntax generate_suggestions guard guard_expr guard_msgs help html import_bumps import_diff
+    import_path info_trees instances kerodon_tags lint leansearch long_instances long_names loogle min_imports
+    minimize_imports moogle norm_num norm_num1 parse parse_status print print_fun_prop_theorems push
+    push_discr_tree reduce redundant_imports register_hint ring1 sample show_unused show_deprecated_modules simp
+    stacks_tags simp_norm string_diagram simproc_trace synth test time trans_imports unfold_boundary unfold?
+    version where widget with_exporting within_time
+"""
+HASH_COMMANDS = frozenset(_HASH_COMMANDS.split())
 
 
 def _one_of(words: Iterable[str]) -> str:
