@@ -1,7 +1,8 @@
 """From an export and the kernel's report on it to facts: who uses whom, hashes, axioms.
 
 The terms are those that the kernel was given. Pieces that Lean makes of a declaration (matchers, nested proofs,
-equation lemmas, recursors, projections, local functions) are part of it; to use one is to use it, or what it is made of.
+equation lemmas, recursors, projections, local functions) are part of it; to use one is to use it, or what that piece is
+made of.
 """
 
 from __future__ import annotations
@@ -236,9 +237,17 @@ class Account:
             own_sorry=type_sorry or value_sorry,
             uses_type=self._all_shown(uses_type),
             uses_value=self._all_shown(uses_value),
-            refusal=self._report.refusals.get(constant.number, ""),
+            refusal=self._refusal(name),
             line=remark.line or None if remark else None,
         )
+
+    def _refusal(self, name: Name) -> str:
+        """Give the first reason why the kernel refuses a declaration or a piece that it needs."""
+        refusals = self._report.refusals
+        if (number := self._constants[name].number) not in refusals:
+            return ""
+        pieces = (self._constants[child].number for child in self._children.get(name, ()))
+        return refusals[min([number, *(piece for piece in pieces if piece in refusals)])]
 
     def _unsafe(self, name: Name) -> DeclarationFacts:
         line = self._export.remarks[name].line or None

@@ -23,7 +23,7 @@ _RUNS_CODE = re.compile(
 )
 _HARMLESS = re.compile(
     r"""
-    @\[ (?:reducible|simp|instance|inline|irreducible) \]
+    @\[ \s* (?:reducible|simp|instance|inline|irreducible) \s* \]
     | \battribute \s* \[ \s* (?:local\s+)? -? (?:instance|simp|reducible|irreducible) \s* \]
     | \bset_option \s+ (?: maxRecDepth | maxHeartbeats | autoImplicit | linter\.[\w.]+ | pp\.[\w.]+ ) \b
     """,

@@ -25,7 +25,7 @@ class TermHashes:
     """Hashes of an export's terms.
 
     Left out are names of bound variables, how binders are written, and where a `sorry` stands; universe parameters
-    count by their place. What stands for a constant is the caller's to say; it must not change once it has been asked for.
+    count by their place. What stands for a constant is the caller's to say, always the same once it has been asked for.
     """
 
     def __init__(self, export: Export, identity: Callable[[Name], bytes]) -> None:
