@@ -220,7 +220,8 @@ def test_reachability_order_and_cycles_agree_with_networkx(edges: dict[str, set[
     graph = ProofGraph(PROJECT, edges_of(PROJECT, known(edges)))
     oracle = networkx.DiGraph((parent, child) for child, parents in edges.items() for parent in parents - {child})
     oracle.add_nodes_from(NAMES)
-    closure = networkx.transitive_closure(oracle)
+    closure = networkx.DiGraph(networkx.transitive_closure(oracle).edges)
+    closure.add_nodes_from(NAMES)
     for name in NAMES:
         assert set(graph.ancestors(name)) == set(closure.predecessors(name)) - {name}
         assert set(graph.descendants(name)) == set(closure.successors(name)) - {name}
