@@ -25,6 +25,7 @@ Phase = Literal["solving", "settling", "judging"]
 _REFRESH_S = 0.1
 _PLAIN_INTERVAL_S = 30.0
 _BAR_WIDTH = 30
+_SHORTEST_BAR = 5
 _SHOWN_STDERR_LINES = 8
 _SHOWN_CONTRADICTIONS = 10
 
@@ -50,6 +51,8 @@ class Display:
         self._next_at = 0.0
         self._began = 0.0
         self._shown = Text()
+        self._share: float | None = None
+        self._has_clock = False
 
     def line(self, text: str = "") -> None:
         """Print one line as it is, control characters made visible."""
@@ -92,6 +95,8 @@ class Display:
             return
         self._began = time.monotonic()
         self._shown = Text(phase)
+        self._share = None
+        self._has_clock = phase != "solving"  # a solver's line has its own
         with Live(console=self._console, get_renderable=self._frame, refresh_per_second=10, transient=True) as live:
             self._live = live
             try:
@@ -100,17 +105,26 @@ class Display:
                 self._live = None
 
     def _frame(self) -> Text:
-        """Return the live line, with the time so far: a judge may take a while to its first verdict."""
-        return self._shown + Text(f"  {time.monotonic() - self._began:.0f} s", style="dim")
+        """Return the live line: a bar in what room the text leaves, and the text cut where it leaves none."""
+        text = self._shown.copy()
+        if self._has_clock:  # a judge may take a while to its first verdict
+            text.append(f"  {time.monotonic() - self._began:.0f} s", style="dim")
+        width = min(_BAR_WIDTH, self._console.width - text.cell_len - len("  "))
+        if self._share is not None and width >= _SHORTEST_BAR:
+            filled = round(width * self._share)
+            bar = Text("━" * filled, style="green") + Text("━" * (width - filled), style="dim")
+            text = bar + Text("  ") + text
+        text.truncate(self._console.width, overflow="ellipsis")
+        return text
 
     def glance(self, glance: Glance) -> None:
         """Show how the solver stands."""
         counts = glance.answers
         claims = "  ".join(f"{claim} {counts[claim]}" for claim in ("false", "true", "other") if counts[claim])
-        used = f"{glance.elapsed_s:.1f} / {self._expected_s:g} s"
+        used = f"{glance.elapsed_s:.{0 if self._expected_s >= 1000 else 1}f} / {self._expected_s:g} s"
         answers = f"{counts.total()} of {self._problems} answered"
         tokens = "" if glance.tokens is None else f"  {glance.tokens:,} tokens"
-        self._show(f"solver {glance.state}  {used}{tokens}  {answers}  {claims}", glance.elapsed_s, self._expected_s)
+        self._show(f"solver {glance.state}  {used}  {answers}{tokens}  {claims}", glance.elapsed_s, self._expected_s)
 
     def judging(self, done: int, total: int) -> None:
         """Show how far the judge is."""
@@ -126,9 +140,8 @@ class Display:
                 self.line(f"  {text.rstrip()}")
             return
         self._next_at = now + _REFRESH_S
-        filled = round(_BAR_WIDTH * min(1.0, done / total)) if total > 0 else 0
-        bar = Text("━" * filled, style="green") + Text("━" * (_BAR_WIDTH - filled), style="dim")
-        self._shown = bar + Text(f"  {text}")
+        self._share = min(1.0, done / total) if total > 0 else 0.0
+        self._shown = Text(text.rstrip())
 
     def solver_ended(self, ended: AttemptEnded) -> None:
         """Say how the solver ended, and how it sounded if that was not well."""

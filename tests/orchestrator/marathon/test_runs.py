@@ -1,14 +1,20 @@
 """Starting, resuming and judging runs."""
 
+import io
 import json
 import os
+import re
 import shutil
+from collections import Counter
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from rich.console import Console
 
+from ekiden_orchestrator.marathon.attempt import Glance
+from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import EventLog, Judged, read_events
 from ekiden_orchestrator.marathon.request import Request
@@ -255,3 +261,15 @@ def test_a_run_killed_before_its_first_event_can_be_started_anew(bed: Bed) -> No
     with pytest.raises(MarathonError, match="start a new one"):
         resume_run(bed.run_folder, bed.settings, bed.display)
     assert bed.run(bed.solver("")).exit_code == 0
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_live_progress_is_one_line_with_one_clock(width: int) -> None:
+    output = io.StringIO()
+    display = Display(Console(file=output, width=width, force_terminal=True))
+    with display.phase("solving", expected_s=30_000, problems=100):
+        display.glance(Glance("running", 12_345.6, Counter({"false": 44, "true": 31}), 1_234_567))
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-HJ-Zhl]", "\r", re.sub(r"\x1b\[[0-9;]*m", "", output.getvalue()))
+    shown = [line.strip() for line in re.split(r"[\r\n]+", plain) if line.strip() not in {"", "solving"}]
+    assert shown
+    assert all(len(line) <= width and len(re.findall(r"\d s\b", line)) == 1 for line in shown), shown
