@@ -4,6 +4,9 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from ekiden_orchestrator.errors import CommandError
+from ekiden_policies.budget import NANO
+
+_LEAST_USD = Decimal(1) / NANO
 
 
 def whole(option: str, least: int = 0, most: int | None = None) -> Callable[[str], int]:
@@ -50,6 +53,8 @@ def money(option: str) -> Callable[[str], Decimal]:
     def read(text: str) -> Decimal:
         try:
             figure = Decimal(text.removeprefix("$"))
+            if 0 < figure < _LEAST_USD:
+                raise _refusal(option, text, f"0, or at least {_LEAST_USD:f} US dollars")
             if figure >= 0:
                 return figure
         except ArithmeticError as error:

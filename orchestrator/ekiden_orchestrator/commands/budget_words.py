@@ -20,7 +20,7 @@ _LONGEST_S = 366 * 86_400
 def usd(nanodollars: int) -> str:
     """Return a sum of money: cents, and smaller parts where there are any."""
     amount = dollars(nanodollars)
-    return f"${amount:,.2f}" if amount == amount.quantize(_CENT) else f"${amount:,.6f}".rstrip("0")
+    return f"${amount:,.2f}" if amount == amount.quantize(_CENT) else f"${amount:,.9f}".rstrip("0")
 
 
 def duration(seconds: float) -> str:

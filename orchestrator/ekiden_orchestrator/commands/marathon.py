@@ -28,9 +28,12 @@ INTERRUPTED = 130
 
 def _dollars(text: str) -> Decimal:
     try:
-        return Decimal(text)
+        amount = Decimal(text)
     except ArithmeticError as error:
         raise typer.BadParameter(f"{text!r} is no amount of dollars; write one such as 0.50") from error
+    if amount.is_finite() and 0 < amount < Decimal("1e-9"):
+        raise typer.BadParameter(f"{text!r} is less than can be counted; write 0, or at least 0.000000001")
+    return amount
 
 
 @app.callback()

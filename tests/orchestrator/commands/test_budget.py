@@ -167,6 +167,7 @@ def test_a_token_makes_every_command_act_for_its_budget(ledger: Ledger, monkeypa
         (["open", "paper", "--tokens", "5"], "A budget 'paper' is open already [b"),
         (["open", "x", "--usd", "a lot"], "--usd is 'a lot'; give an amount of US dollars, such as 2.50."),
         (["open", "x", "--usd=-1"], "--usd is '-1'; give an amount of US dollars"),
+        (["open", "x", "--usd", "1e-12"], "--usd is '1e-12'; give 0, or at least 0.000000001 US dollars."),
         (["open", "x", "--usd", "nan"], "--usd is 'nan'; give an amount of US dollars"),
         (["open", "x", "--usd", "1e999999999"], "dollars cannot be"),
         (["open", "x", "--tokens", "many"], "--tokens is 'many'; give a whole number of at least 0."),
@@ -263,7 +264,7 @@ def test_figures_in_words() -> None:
         "0 s", "59 s", "1:01", "1:00:00", "25:00:00", "3 days", "years",
     ]  # fmt: skip
     assert [usd(n) for n in (0, NANO, NANO // 100, 1_234_500_000, 1_500, 10**12)] == [
-        "$0.00", "$1.00", "$0.01", "$1.2345", "$0.000002", "$1,000.00",
+        "$0.00", "$1.00", "$0.01", "$1.2345", "$0.0000015", "$1,000.00",
     ]  # fmt: skip
     assert [short(n) for n in (0, 9_999, 12_345, 999_999, 10**6, 10**9, 10**15)] == [
         "0", "9,999", "12.3k", "999.9k", "1M", "1G", "1,000,000G",
