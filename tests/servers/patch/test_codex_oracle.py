@@ -45,6 +45,17 @@ def is_unnamed(case: Case) -> bool:
     return not lines[first + 1].strip().startswith("*** Update File: ")
 
 
+def named(case: Case) -> Case:
+    """Return the case with its file named in the line after the first marker."""
+    lines = case.patch.split("\n")
+    first = next(index for index, line in enumerate(lines) if "*** Begin Patch" in line) + 1
+    while not lines[first].strip():
+        del lines[first]
+    if not lines[first].strip().startswith("*** Update File: "):
+        lines.insert(first, f"*** Update File: {TARGET}")
+    return Case(case.kind, case.text, "\n".join(lines))
+
+
 def parted(cases: list[Case], codex: list[str | None]) -> Counter[str]:
     """Count the intended differences, and fail with the first unexplained one."""
     names: Counter[str] = Counter()
@@ -73,6 +84,8 @@ def test_a_generated_patch_does_to_a_file_what_codex_does(codex: Path, seed: int
         outcomes = list(pool.map(partial(ask_codex, codex), cases))
     texts = [outcome.text for outcome in outcomes]
     names = parted(cases, texts)
+    unnamed = [case for case, text in zip(cases, texts, strict=True) if difference(case, text) == "unnamed_file"]
+    assert [ask_codex(codex, named(case)).text for case in unnamed] == [ours(case).text for case in unnamed]
     assert sum(text is not None for text in texts) > BATCH / 3
     assert names.total() < BATCH / 20
 
@@ -174,6 +187,14 @@ def test_an_intended_difference_that_does_not_always_apply_is_gone_when_the_firs
     assert {case.kind: ours(case).text for case in DIFFERENT if case.kind in sometimes} == {
         case.kind: codex for case, (codex, _) in DIFFERENT.items() if case.kind in sometimes
     }
+
+
+def test_where_nothing_is_ambiguous_a_careful_patch_does_what_codex_did() -> None:
+    accepted = [case for case, _ in recorded() if ours(case).text is not None]
+    plain = [case for case in accepted if all(chunk.old_lines or chunk.header is None for chunk in parsed(case).chunks)]
+    careless = [(case, ours(case).text) for case in plain if careful(case) != "ambiguous"]
+    assert [(case, careful(case)) for case, _ in careless] == careless
+    assert len(careless) > 100
 
 
 def test_moving_a_file_to_itself_loses_nothing() -> None:
