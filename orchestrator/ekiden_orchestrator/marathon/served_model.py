@@ -51,7 +51,7 @@ def require_model_of(
 def require_served(model: str, source: ModelSource) -> None:
     """Make sure that an upstream serves a model, as far as its list of models tells; one without a list is believed.
 
-    A model that the settings name as an upstream's is believed, too.
+    A model that the settings name as an upstream's is believed, too, be it by a glob that leaves some models out.
 
     Raises:
         MarathonError: None does; the message names the upstreams and the ways out.
@@ -65,7 +65,8 @@ def require_served(model: str, source: ModelSource) -> None:
         raise _unserved(model, source, "the setting budget.allowed_models does not let it through", ())
     if chosen is None:
         raise _unserved(model, source, "none takes it in Chat Completions", ())
-    if model in chosen.models:
+    named = source.settings.upstreams.get(chosen.name)
+    if named is not None and any(glob != "*" and fnmatchcase(model, glob) for glob in named.models):
         return
     listed = _listed(chosen, source.settings)
     if listed and _plain(model) not in map(_plain, listed):
@@ -94,7 +95,7 @@ def _unserved(model: str, source: ModelSource, why: str, listed: tuple[str, ...]
     return MarathonError(
         f"No upstream serves the model {model!r}: there is {found or 'none'}, and {why}. Name another model with "
         f"--model or the setting marathon.model{such}; or set the key of a provider that has it; or, if an upstream "
-        "has it all the same, name it in the models of [budget.upstreams.NAME]."
+        "has it all the same, name it in the models of [budget.upstreams.NAME], by its own name or a narrower glob than '*'."
     )
 
 

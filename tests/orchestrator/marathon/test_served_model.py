@@ -84,6 +84,15 @@ def test_rules_of_the_budget_count_as_they_do_for_a_call(
         bed.run("triage", model=LISTED)
 
 
+@pytest.mark.parametrize("name", ["not/listed", "not/*"])
+def test_a_model_that_the_settings_name_is_believed(bed: Bed, listing: ModelServer, name: str) -> None:
+    bed.connect(listing.url, upstreams={"local": {"base_url": listing.url, "models": ["*"]}})
+    with pytest.raises(MarathonError, match="by its own name or a narrower glob than '\\*'"):
+        bed.run("triage", model="not/listed")
+    bed.connect(listing.url, upstreams={"local": {"base_url": listing.url, "models": [name, "*"]}})
+    assert bed.run("triage", model="not/listed", manifest=bed.manifest(3)).exit_code == 0
+
+
 def test_somebodys_solver_is_looked_after_only_if_a_model_was_named(bed: Bed, listing: ModelServer) -> None:
     folder = bed.solver("")
     bed.run(folder)
