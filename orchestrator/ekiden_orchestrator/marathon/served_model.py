@@ -95,7 +95,8 @@ def _unserved(model: str, source: ModelSource, why: str, listed: tuple[str, ...]
     return MarathonError(
         f"No upstream serves the model {model!r}: there is {found or 'none'}, and {why}. Name another model with "
         f"--model or the setting marathon.model{such}; or set the key of a provider that has it; or, if an upstream "
-        "has it all the same, name it in the models of [budget.upstreams.NAME], by its own name or a narrower glob than '*'."
+        "has it all the same, name it in the models of [budget.upstreams.NAME], by its own name or a narrower glob "
+        "than '*'."
     )
 
 

@@ -19,6 +19,8 @@ from ekiden_orchestrator.marathon.versions import versions
 
 MAX_MESSAGE_CHARS = 1000
 _SOLVERS_WORDS = {
+    "token budget would be exhausted by this call": "The solver did not send calls that may use more than the tokens "
+    "left: raise --budget-tokens, or have it ask for shorter answers.",
     "price unknown: ": "Calls were refused, since the price of their model is not known: add it under [budget.prices].",
 }
 """What errors of model calls say, where a solver prints them, and what whoever reads the result should know."""

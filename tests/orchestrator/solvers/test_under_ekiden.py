@@ -110,6 +110,9 @@ def test_no_call_reaches_a_model_without_tokens(solver: str, bed: Bed, model: Mo
 @pytest.mark.parametrize("solver", ["triage", "fewshot"])
 def test_a_budget_too_small_for_a_call_ends_no_run(solver: str, bed: Bed, model: ModelServer) -> None:
     bed.connect(model.url)
-    summary = bed.run(solver, manifest=manifest(bed.root), seconds=60, tokens=9000)
+    summary = bed.run(solver, manifest=manifest(bed.root), seconds=60, tokens=5000)
     assert (summary.exit_code, summary.sigterm_fired) == (0, False)
+    assert [note.partition(":")[0] for note in summary.notes] == [
+        "The solver did not send calls that may use more than the tokens left"
+    ]
     assert {"small", "direct"} <= {each.id for each in summary.per_problem if each.status == "accepted"}
