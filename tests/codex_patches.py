@@ -12,7 +12,8 @@ from typing import NamedTuple, TypeAlias
 import agent_clients
 
 TARGET = "Main.lean"
-RECORDED = Path(__file__).parent / "data" / "patches" / "codex-0.169.0.jsonl"
+VERSION = "0.169.0"
+RECORDED = Path(__file__).parent / "data" / "patches" / f"codex-{VERSION}.jsonl"
 
 Lines: TypeAlias = list[str]
 
@@ -95,7 +96,7 @@ def recorded() -> list[tuple[Case, str | None]]:
 
 
 def record(program: Path) -> None:
-    """Put the cases of the default suite to Codex and keep its answers."""
+    """Put the cases of the default suite to Codex and keep its answers: `python tests/codex_patches.py`."""
     cases = [*BY_HAND, *generated(7, 360)]
     answers = [ask_codex(program, case) for case in cases]
     rows = [
@@ -356,3 +357,6 @@ BY_HAND = (
         wrapped("@@", "-c", "+C", f"*** Update File: {TARGET}", "@@", "-C", "+D", "-b"),
     ),
 )
+
+if __name__ == "__main__":
+    record(codex_programs()[VERSION])

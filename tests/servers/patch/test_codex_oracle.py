@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from codex_patches import BY_HAND, TARGET, Case, Outcome, ask_codex, codex_programs, generated, recorded
+from codex_patches import BY_HAND, TARGET, VERSION, Case, Outcome, ask_codex, codex_programs, generated, recorded
 from ekiden_patch import INTENDED_DIFFERENCES, Patch, PatchError, apply_patch, check_target, parse_patch
 
-VERSION = "0.169.0"
 WHY_NOT = f"Codex {VERSION} is not here: no folder in EKIDEN_TEST_AGENTS holds it, nor is it on the PATH"
 OTHER_FILES = {"file_operation", "several_files", "wrong_file"}
 BATCHES, BATCH = 10, 510
