@@ -31,6 +31,17 @@ _HARMLESS = re.compile(
 )
 
 
-def is_plain(text: str) -> bool:
-    """Tell whether a text has no word or sign by which Lean could be made to run code of it."""
+_NOTATION = re.compile(r"\b(?:notation|infix[lr]?|prefix|postfix)\b")
+"""These make macros that Lean writes itself from a term; only a splice (`$`) in the term could bring code into them."""
+
+
+def is_plain(text: str, *, notations: bool = False) -> bool:
+    """Tell whether a text has no word or sign by which Lean could be made to run code of it.
+
+    Args:
+        text: The text.
+        notations: Whether to let notations without a splice pass, too.
+    """
+    if notations and "$" not in text:
+        text = _NOTATION.sub(" ", text)
     return _RUNS_CODE.search(_HARMLESS.sub(" ", text)) is None

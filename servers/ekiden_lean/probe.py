@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Self
 
@@ -21,7 +21,7 @@ from ekiden_lean.elaboration import (
 from ekiden_lean.export import ExportError, read_export
 from ekiden_lean.facts import LeanFacts
 from ekiden_lean.plain import is_plain
-from ekiden_lean.submission import LeanLimits
+from ekiden_lean.submission import LeanLimits, TrustedModule
 from ekiden_lean.worker import Job, Worker, driver_text
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from ekiden_lean.export import Export
     from ekiden_lean.facts_store import FactsStore
-    from ekiden_lean.submission import TrustedModule
     from ekiden_lean.toolchain import Toolchain
     from ekiden_lean.worker import Finished
 
@@ -38,19 +37,7 @@ FORMAT = 1
 
 _JOBS_OF_A_PROCESS = 300
 _MOST_DIAGNOSTICS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Probed:
-    """A text to be probed.
-
-    Attributes:
-        code: The whole text, with its header.
-        prelude: Trusted modules that it sees without an import, in order.
-    """
-
-    code: str
-    prelude: tuple[TrustedModule, ...] = ()
+_NOTHING = TrustedModule("Nothing", "")
 
 
 class LeanProbe:
@@ -62,14 +49,23 @@ class LeanProbe:
         toolchain: The Lean to use.
         limits: What one text may use.
         store: Where facts are kept for the next time.
+        spare: Whether to make a process ready for the next text that needs one of its own: it takes memory, and saves
+            the start.
     """
 
     def __init__(
-        self, toolchain: Toolchain, limits: LeanLimits | None = None, *, store: FactsStore | None = None
+        self,
+        toolchain: Toolchain,
+        limits: LeanLimits | None = None,
+        *,
+        store: FactsStore | None = None,
+        spare: bool = False,
     ) -> None:
         self._toolchain = toolchain
         self._limits = limits or LeanLimits()
         self._store = store
+        self._keeps_spare = spare
+        self._spare: Worker | None = None
         self._one = threading.Lock()  # guards the processes: one probe at a time
         self._shared = Worker(toolchain, "elaborate", self._limits)
         self._kernel = Worker(toolchain, "check", self._limits)
@@ -94,6 +90,9 @@ class LeanProbe:
         """End all processes; a later probe starts them again."""
         self._shared.close()
         self._kernel.close()
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
 
     def probe(self, code: str, *, prelude: Sequence[TrustedModule] = ()) -> LeanFacts:
         """Find the facts of a text.
@@ -105,13 +104,12 @@ class LeanProbe:
         Raises:
             LeanError: Lean does not start or cannot prepare the prelude; it says nothing about the text.
         """
-        probed = Probed(code, tuple(prelude))
-        key = self._key(probed)
+        key = self._key(code, prelude)
         if self._store is not None and (kept := self._store.get(key)) is not None:
             return kept
         with self._one:
             try:
-                found = replace(self._probe(probed), identity=self.identity)
+                found = replace(self._probe(code, tuple(prelude)), identity=self.identity)
             except BaseException:
                 self.close()
                 raise
@@ -119,25 +117,37 @@ class LeanProbe:
             self._store.put(key, replace(found, seconds=0.0))
         return found
 
-    def _key(self, probed: Probed) -> str:
-        depends = [self.identity, probed.code, [[module.name, module.text] for module in probed.prelude]]
+    def _key(self, code: str, prelude: Sequence[TrustedModule]) -> str:
+        depends = [self.identity, code, [[module.name, module.text] for module in prelude]]
         return hashlib.sha256(json.dumps(depends).encode()).hexdigest()
 
-    def _probe(self, probed: Probed) -> LeanFacts:
-        plain = is_plain(probed.code)
-        imports = sort_imports(probed.code, (), self._toolchain)
+    def _probe(self, code: str, prelude: tuple[TrustedModule, ...]) -> LeanFacts:
+        plain = is_plain(code, notations=True)
+        imports = sort_imports(code, (), self._toolchain)
         if not isinstance(imports, Imports):
             return LeanFacts(imports.outcome, imports.message, plain)
-        job = Job(imports.library, probed.prelude, imports.body, "", "", token_hex(16), scope="all")
+        if not _is_unicode(code):
+            return LeanFacts("refused", "It holds characters that UTF-8 does not have.", plain)
+        # the driver remembers all modules but the last
+        modules = (*prelude, _NOTHING) if prelude else ()
+        job = Job(imports.library, modules, imports.body, "", "", token_hex(16), scope="all")
         self._kernel.start()
         if not plain or imports.library != ("Init",):
-            with Worker(self._toolchain, "elaborate", self._limits) as worker:
-                return self._settle(job, worker, worker.work(job), plain=plain)
+            return self._probe_alone(job, plain=plain)
         others = self._refresh(self._shared)
         finished = self._shared.work(job)
         if others and finished.ending in ("crashed", "memory"):  # it may be for what others left
             finished = self._shared.work(job)
         return self._settle(job, self._shared, finished, plain=plain)
+
+    def _probe_alone(self, job: Job, *, plain: bool) -> LeanFacts:
+        worker, self._spare = self._spare or Worker(self._toolchain, "elaborate", self._limits), None
+        with worker:
+            finished = worker.work(job)
+            if self._keeps_spare:
+                self._spare = Worker(self._toolchain, "elaborate", self._limits)
+                self._spare.start()
+            return self._settle(job, worker, finished, plain=plain)
 
     def _refresh(self, worker: Worker) -> bool:
         """Replace a process that has done much; tell whether it has done anything."""
@@ -155,26 +165,42 @@ class LeanProbe:
         diagnostics, _, lines = part_result(text, most=_MOST_DIAGNOSTICS)
         if self._toolchain.kind == "wasm":
             diagnostics = tuple(message for message in diagnostics if not is_compiler_gap(message))
-        try:
-            found = self._by_kernel(job, read_export(lines), plain=plain)
-        except ExportError as error:
-            found = LeanFacts("refused", str(error), plain)
-        return replace(found, diagnostics=diagnostics, seconds=found.seconds + finished.seconds)
+        found = replace(self.by_kernel(job, lines), plain=plain, diagnostics=diagnostics)
+        return replace(found, seconds=found.seconds + finished.seconds)
 
-    def _by_kernel(self, job: Job, export: Export, *, plain: bool) -> LeanFacts:
+    def by_kernel(self, job: Job, lines: str) -> LeanFacts:
+        """Find the facts of what a job of elaboration exported, or somebody in its place; nothing of it is believed.
+
+        Raises:
+            LeanError: The kernel's process cannot work.
+        """
+        try:
+            return self._by_kernel(job, read_export(lines))
+        except ExportError as error:
+            return LeanFacts("refused", str(error), plain=False)
+
+    def _by_kernel(self, job: Job, export: Export) -> LeanFacts:
         others = self._refresh(self._kernel)
         job = replace(job, text=export.kernel_text)
         finished = self._kernel.work(job)
         if others and finished.ending in ("crashed", "memory"):
             finished = self._kernel.work(job)
         if finished.ending != "done":
-            return _not_done(finished, "The kernel's check of it", plain=plain)
+            return _not_done(finished, "The kernel's check of it", plain=False)
         opening = f"report {job.nonce} "
         report = read_report([line.removeprefix(opening) for line in finished.lines if line.startswith(opening)])
         declarations = Account(export, report, has_proofs=self._toolchain.has_proofs).facts()
         refused = sum(1 for declaration in declarations if declaration.refusal)
         message = f"It makes {len(declarations)} declarations; the kernel refuses {refused or 'none'} of them."
-        return LeanFacts("complete", message, plain, declarations, seconds=finished.seconds)
+        return LeanFacts("complete", message, False, declarations, seconds=finished.seconds)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _not_done(finished: Finished, what: str, *, plain: bool) -> LeanFacts:
