@@ -1,5 +1,6 @@
 """The command line: one application, and the subcommands that the modules of `commands` mount into it."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -42,6 +43,20 @@ def ekiden(
     ] = False,
 ) -> None:
     """MCP servers for machine-checked mathematics, and the relay that passes a proof between agents."""
+
+
+def _fill_paragraphs(commands: typer.Typer) -> None:
+    """Have the lines of each help text broken where the terminal ends, and not where the source does."""
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _fill_paragraphs(group.typer_instance)
+    for command in (*commands.registered_commands, commands.registered_callback):
+        if command is not None and command.callback is not None:
+            paragraphs = inspect.cleandoc(command.callback.__doc__ or "").split("\n\n")
+            command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+_fill_paragraphs(app)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
