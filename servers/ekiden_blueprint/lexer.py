@@ -70,6 +70,12 @@ def lex(text: str) -> list[Region]:
     return _Lexer(text).run()
 
 
+def lex_with_interpolations(text: str) -> tuple[list[Region], list[Span]]:
+    """Cut a text into regions, and say where interpolated strings stand, from the first quote to the last."""
+    lexer = _Lexer(text)
+    return lexer.run(), lexer.interpolations
+
+
 def inside_identifier(text: str, at: int, floor: int = 0) -> bool:
     """Tell whether the character at `at` continues an identifier, and not a number or a sign that ends before it."""
     start = at
@@ -110,13 +116,14 @@ class _Lexer:
         self.code_from = 0
         self.floor = 0
         self.braces: list[int] = []
+        self.interpolations: list[Span] = []
 
     def run(self) -> list[Region]:
         at = 0
         while (found := (_PLAIN_IN_BRACES if self.braces else _PLAIN).match(self.text, at)) is not None:
             at = self.token(found["mark"], found.start("mark"))
         self.flush(len(self.text))
-        if self.braces and self.regions:
+        if self.braces:
             self.regions[-1] = self.regions[-1]._replace(closed=False)
         return self.regions
 
@@ -174,6 +181,8 @@ class _Lexer:
             stop = len(self.text) if end < 0 else end + 1 + len(raw[1])
             return self.add("string", raw.start(), stop, closed=end >= 0)
         if self.interpolates(at):
+            if not self.braces:
+                self.interpolations.append(Span(at, len(self.text)))
             return self.interpolated(at, at + 1)
         found = _STRING_END.match(self.text, at + 1)
         return self.add("string", at, found.end() if found else len(self.text), closed=found is not None)
@@ -204,6 +213,8 @@ class _Lexer:
             return self.add("string", start, len(self.text), closed=False)
         if found[1] == "{":
             self.braces.append(0)
+        elif not self.braces:
+            self.interpolations[-1] = Span(self.interpolations[-1].start, found.end())
         return self.add("string", start, found.end())
 
     def brace(self, mark: str, at: int) -> int:

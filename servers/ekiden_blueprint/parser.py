@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ekiden_blueprint.attributes import AttributeReader, BlueprintEntry
 from ekiden_blueprint.commands import DECLARING, Beginning, beginnings, skip_space
 from ekiden_blueprint.declarations import body_kind, plain_name, read_declaration, references
-from ekiden_blueprint.lexer import COMMENTS, ENDS_IN_PRIME, IDENTIFIER, Region, blank, lex
+from ekiden_blueprint.lexer import COMMENTS, ENDS_IN_PRIME, IDENTIFIER, Region, blank, lex_with_interpolations
 from ekiden_blueprint.model import BlueprintNode, Command, NodeParts, SyntaxProblem
 from ekiden_blueprint.spans import SourceText, Span
 from ekiden_blueprint.words import DOC_MARK, MODULE_DOC_MARK
@@ -41,6 +41,8 @@ class Piece:
     """The text of one command up to the next one; all offsets count from its start."""
 
     length: int
+    fresh: bool  # whether it begins outside any interpolated string
+    settled: bool  # whether text after it has no say in what it is: not so when an attribute list is left open
     regions: tuple[Region, ...]
     command: Command | None
     node: NodeParts | None
@@ -121,14 +123,15 @@ def parse(text: str, path: str = "", *, previous: BlueprintFile | None = None) -
 def _reparsed(text: str, previous: BlueprintFile) -> list[Piece]:
     """Cut and read a text anew from shortly before the change, up to where an earlier piece begins again.
 
-    Where a command begins depends on the text from there on alone, and on no more of it than the next command's first
-    word. So what follows a place where a piece began before the edit and after it is the same as before.
+    Where a command begins depends on the text from there on alone, and mostly on no more of it than the next command's
+    first word. So what follows a place where a piece began before the edit and after it is the same as before.
     """
     old, pieces, starts = previous.source.text, previous.pieces, previous.starts
     before = _common_prefix(old, text)
     after = len(old) - _common_suffix(old, text, min(len(old), len(text)) - before)
     first = max(0, bisect_right(starts, before) - 3)
-    while first and not _stands_alone(pieces[first]):
+    first = next((index for index, piece in enumerate(pieces[:first]) if not piece.settled), first)
+    while first and not (pieces[first].fresh and _stands_alone(pieces[first])):
         first -= 1
     begin, delta = (starts[first] if pieces else 0), len(text) - len(old)
     margin = begin == 0 or text[begin - 1] == "\n"
@@ -138,16 +141,24 @@ def _reparsed(text: str, previous: BlueprintFile) -> list[Piece]:
         stop += 1
     if stop < len(pieces):
         window = _pieces(text[begin : starts[stop] + delta], margin=margin)
-        known = {start + delta - begin: index for index, start in enumerate(starts[last:stop], last)}
-        at = 0
-        for count, piece in enumerate(window):
-            if at in known and old[begin + at - delta - 1] == "\n" and not any(part.problems for part in window):
-                return [*pieces[:first], *window[:count], *pieces[known[at] :]]
-            at += piece.length
+        joined = None if any(piece.problems for piece in window) else _joined(window, begin - delta, previous, last)
+        if joined is not None:
+            return [*pieces[:first], *joined]
     rest = _pieces(text[begin:], margin=margin)
     if first and rest and rest[0].command is None:
         return _pieces(text)
     return [*pieces[:first], *rest]
+
+
+def _joined(window: list[Piece], at: int, previous: BlueprintFile, last: int) -> list[Piece] | None:
+    """Follow new pieces, the first of which stands at `at` of the old text, with old ones from where one begins alike."""
+    old, pieces, starts = previous.source.text, previous.pieces, previous.starts
+    for count, piece in enumerate(window):
+        index = bisect_left(starts, at, last)
+        if index < len(starts) and starts[index] == at and old[at - 1] == "\n" and piece.fresh and pieces[index].fresh:
+            return [*window[:count], *pieces[index:]]
+        at += piece.length
+    return None
 
 
 def _common_prefix(left: str, right: str) -> int:
@@ -194,7 +205,7 @@ def _enter_or_leave(scopes: list[str], command: Command) -> None:
 
 def _pieces(text: str, *, margin: bool = True) -> list[Piece]:
     """Cut a text into pieces and read them; `margin` says whether it begins at column 1."""
-    regions = lex(text)
+    regions, interpolations = lex_with_interpolations(text)
     view = _view(text, regions)
     found = list(beginnings(view, margin=margin))
     pieces: list[Piece] = []
@@ -202,11 +213,12 @@ def _pieces(text: str, *, margin: bool = True) -> list[Piece]:
     index = 0
     if bounds[0] > 0:
         own, index = _regions_until(regions, index, 0, bounds[0])
-        pieces.append(Piece(bounds[0], own, None, None, _unclosed(own)))
+        pieces.append(Piece(bounds[0], True, True, own, None, None, _unclosed(own)))
     for beginning, end in zip(found, bounds[1:], strict=True):
         start = beginning.start
         own, index = _regions_until(regions, index, start, end)
-        pieces.append(_PieceReader(text[start:end], view[start:end], own, beginning).piece())
+        fresh = not any(span.start < start < span.end for span in interpolations)
+        pieces.append(_PieceReader(text[start:end], view[start:end], own, beginning).piece(fresh=fresh))
     return pieces
 
 
@@ -260,10 +272,11 @@ class _PieceReader:
         self.start = beginning.start
         self.beginning = beginning
         self.keyword_end = beginning.keyword_end - self.start
+        self.settled = not beginning.unbalanced
         begins = {region.span.start: region for region in regions if region.kind in ("string", "doc_comment")}
         self.attributes = AttributeReader(text, view, begins)
 
-    def piece(self) -> Piece:
+    def piece(self, *, fresh: bool) -> Piece:
         beginning, end = self.beginning, self.trimmed_end()
         if beginning.unbalanced:
             self.attributes.complain("this attribute list is not closed; end it with `]`", Span(0, 2))
@@ -279,7 +292,7 @@ class _PieceReader:
             end = node.span.end
         command = Command(kind, Span(0, end), beginning.keyword, self.names(node, end), beginning.modifiers)
         problems = (*_unclosed(self.regions), *self.attributes.problems)
-        return Piece(len(self.text), self.regions, command, node, problems)
+        return Piece(len(self.text), fresh, self.settled, self.regions, command, node, problems)
 
     def trimmed_end(self) -> int:
         """Where the command ends: after its last code, or after comments that follow it and are indented."""
@@ -299,6 +312,7 @@ class _PieceReader:
         bracket = skip_space(self.view, self.keyword_end)
         end = self.beginning.scan_from - self.start
         if bracket >= end:
+            self.settled = False
             self.attributes.complain("this attribute list is not closed; end it with `]`", Span(0, self.keyword_end))
         else:
             for entry in self.attributes.blueprints(Span(bracket, end)):

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pygments.lexers.lean import Lean4Lexer
+from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  # its stub leaves options open
 
 from ekiden_blueprint import parse
 
@@ -74,7 +74,7 @@ def main() -> None:
         path.write_text(edited, encoding="utf-8")
 
         def lex_with_pygments() -> object:
-            return list(Lean4Lexer().get_tokens_unprocessed(path.read_text(encoding="utf-8")))
+            return list(get_lexer_by_name("lean4").get_tokens(path.read_text(encoding="utf-8")))
 
         def read_and_parse() -> object:
             return parse(path.read_text(encoding="utf-8"), "Main.lean").nodes

@@ -28,7 +28,7 @@ COMMANDS = [
     *("inductive T\n  | /-- one -/ a\n  | b\n  deriving Repr\n", 'local notation "~" => 1\n', "mutual\n"),
     *("theorem t : True := by\n  open Foo in simp\n  axiom x : False\n", '#eval s!"{1 + 1} {"a"}"\n'),
     *("instance : A B where\n  c := '\"'\n", "attribute [local instance] a b\n", "unsafe def f := unsafe g 1\n"),
-    *("deriving instance A for B\n", "namespace N\n"),
+    *("deriving instance A for B\n", "namespace N\n", '#eval s!"{\n', 'def s := s!"{x}" }"\n'),
 ]
 
 token_soup = st.lists(st.tuples(st.sampled_from(TOKENS), st.sampled_from(SPACES)), max_size=25).map(

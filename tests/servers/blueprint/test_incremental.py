@@ -76,3 +76,24 @@ def test_nodes_after_an_edit_have_their_new_place_and_path():
     node = parse(text, "b.lean", previous=before).nodes[-1]
     assert node.path == "b.lean"
     assert text[node.name_span.start : node.name_span.end] == node.name == "n11"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("@[ private\nend\nattribute [simp] b\nend\n", "@[ private\nend\nset_option a true in\nb] b\nend\n"),
+        ("attribute [a\nend\nopen [A]\nend\n", "attribute [a\nend\nopen A]\nend\n"),
+        ('def a := s!"{1\nend\nend\nend\nend\nx}"\nend\nend\n', 'def a := s!"{1\nend\nend\nend\nend\ny}"\nend\nend\n'),
+        (
+            "open A in\nopen B in\nopen C in\nopen D in\nlemma a : p\n",
+            "open A in\nopen B in\nopen C in\nopen D in\nx\n",
+        ),
+        (
+            "  open A in\n  open B in\n  open C in\n  end\nend\nend\n",
+            "  open A in\n  open B in\n  open C in\n  x\nend\nend\n",
+        ),
+    ],
+)
+def test_what_a_far_edit_changes_is_seen(old: str, new: str):
+    before = "def x := 1\n" * 6
+    assert everything(parse(before + new, previous=parse(before + old))) == everything(parse(before + new))

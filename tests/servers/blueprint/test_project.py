@@ -64,7 +64,7 @@ def test_a_missing_name_is_answered_with_its_neighbours():
 
 def test_a_missing_file_is_answered_with_those_there_are():
     assert two_files().file("B.lean").source.path == "B.lean"
-    with pytest.raises(BlueprintError, match="No file 'C.lean' .* 'A.lean', 'B.lean'"):
+    with pytest.raises(BlueprintError, match=r"No file 'C.lean' .* 'A.lean', 'B.lean'"):
         two_files().file("C.lean")
 
 
