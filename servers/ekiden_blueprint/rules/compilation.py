@@ -41,21 +41,30 @@ class Diagnostic:
 
 
 _SORRY = re.compile(r"declaration uses ['`‘]?sorry['`’]?\.?", re.IGNORECASE)
+_SEVERITY = r"(?:error|warning|info|information|trace)"
 _STAMP = r"(?:\d{4}-\d\d-\d\dT[\d:.]+Z )?"
-_PLACED = re.compile(
-    rf"{_STAMP}\s*(?:(?P<early>error|warning|info|information|trace)(?:\([^)]*\))?:\s*)?(?P<path>[^\s:][^:\n]*|[A-Za-z]:[^:\n]+):(?P<line>\d+):(?P<column>\d+)"
-    r"(?:-\d+:\d+)?:\s*(?:(?P<late>error|warning|info|information|trace)(?:\([^)]*\))?:\s?)?(?P<message>.*)",
+_NUMBERS = r":(?P<line>\d+):(?P<column>\d+)(?:-\d+:\d+)?:"
+_LATE = re.compile(
+    rf"{_STAMP}(?P<path>.*?){_NUMBERS}\s*(?P<severity>{_SEVERITY})(?:\([^)]*\))?:\s?(?P<message>.*)",
     re.IGNORECASE,
 )
-_LINE_BREAKDOWN = re.compile(
+_EARLY = re.compile(
+    rf"{_STAMP}\s*(?P<severity>{_SEVERITY})(?:\([^)]*\))?:\s*(?P<path>.*?){_NUMBERS}\s?(?P<message>.*)",
+    re.IGNORECASE,
+)
+_LEADING_SEVERITY = re.compile(rf"\s*{_SEVERITY}:\s*", re.IGNORECASE)
+_BREAKDOWN = re.compile(
     rf"{_STAMP}\s*(?:(?:INTERNAL )?PANIC\b|panic\b|fatal error|lake: error|error:|uncaught exception"
     r"|Stack overflow detected|libc\+\+abi: terminating|terminate called|out of memory\b)",
 )
-_SHELL_BREAKDOWN = re.compile(
-    r"(?:.*\s|^)(?:Segmentation fault|Bus error|Illegal instruction|Aborted|Killed|Terminated)"
-    r"(?:\s*\(core dumped\))?(?:\s+\S.*)?$"
+_KILLED = re.compile(
+    rf"{_STAMP}(?:\S+:\s+)?(?:line \d+:\s+)?(?:\d+\s+)?(?:Segmentation fault|Bus error|Illegal instruction|Aborted"
+    r"|Killed|Terminated)(?:[:(\s]|$)",
+    re.IGNORECASE,
 )
-_EXIT = re.compile(r"(?:exited with code|exit code|exit status|status code:?)\s+(?!0\b)(-?\d+)", re.IGNORECASE)
+_EXIT = re.compile(r"(?:exited with code|exit code|exit status)\s+(?!0\b)-?\d+", re.IGNORECASE)
+_CONSEQUENCE = re.compile(r"error: (?:build failed|.*exited with code 1)\s*", re.IGNORECASE)
+"""What the build says after an error that it has named."""
 _PROGRESS = re.compile(
     rf"{_STAMP}(?:[✔✖⚠ℹ]|\[\d+/\d+\]|info:|trace:|warning:|Build completed|Some (?:required )?(?:builds|targets)"
     r"|- \S+$)"
@@ -75,38 +84,38 @@ def read_build_log(text: str, *, exit_code: int | None = None) -> list[Diagnosti
     found: list[Diagnostic] = []
     current: Diagnostic | None = None
     for line in text.splitlines():
-        placed = _placed(line)
-        if placed is not None:
-            found.append(placed)
-            current = placed
-        elif current is not None and (not line.strip() or line[0] in " \t") and not _breaks_down(line):
+        start = _placed(line) or (Diagnostic("error", line.strip()) if _breaks_down(line) else None)
+        if start is not None:
+            found.append(start)
+            current = start
+        elif current is not None and (not line.strip() or line[0] in " \t"):
             found[-1] = current = replace(current, message=f"{current.message}\n{line}".rstrip())
-        elif _breaks_down(line):
-            current = Diagnostic("error", line.strip())
-            found.append(current)
         elif current is not None and (_PROGRESS.match(line) or _SORRY.fullmatch(current.message.strip())):
             current = None
         elif current is not None:
             found[-1] = current = replace(current, message=f"{current.message}\n{line}")
-    if exit_code and not any(diagnostic.severity == "error" for diagnostic in found):
+    if any(said.line and said.severity == "error" for said in found):
+        found = [said for said in found if said.line or not _CONSEQUENCE.fullmatch(said.message)]
+    if exit_code and not any(said.severity == "error" for said in found):
         ending = f"was killed by signal {-exit_code}" if exit_code < 0 else f"ended with exit code {exit_code}"
         found.append(Diagnostic("error", f"the build {ending} and named no error"))
     return found
 
 
 def _placed(line: str) -> Diagnostic | None:
-    found = _PLACED.match(line)
-    word = (found["late"] or found["early"] or "").lower() if found else ""
-    if found is None or word not in ("error", "warning", "info", "information", "trace"):
+    found = _LATE.match(line) or _EARLY.match(line)
+    if found is None:
         return None
-    path = PurePosixPath(found["path"].strip().replace("\\", "/")).as_posix()
+    word = found["severity"].lower()
     severity: Severity = "error" if word == "error" else "warning" if word == "warning" else "information"
-    return Diagnostic(severity, found["message"], int(found["line"]), int(found["column"]), path)
+    path = _LEADING_SEVERITY.sub("", found["path"]).strip().replace("\\", "/")
+    line_number, column = (min(int(found[name][:9]), 1 << 30) for name in ("line", "column"))
+    return Diagnostic(severity, found["message"], line_number, column, PurePosixPath(path).as_posix() if path else "")
 
 
 def _breaks_down(line: str) -> bool:
     """Tell whether a line without a place says that the build did not come to its end."""
-    if _LINE_BREAKDOWN.match(line) or _SHELL_BREAKDOWN.match(line) or line.rstrip().endswith(": command not found"):
+    if _BREAKDOWN.match(line) or _KILLED.match(line) or line.rstrip().endswith(": command not found"):
         return True
     return _EXIT.search(line) is not None
 
@@ -133,12 +142,13 @@ def _place(scene: Scene, path: str) -> Place | None:
     if not path:
         return scene.places[0] if len(scene.places) == 1 else None
     parts = PurePosixPath(path).parts
+    same: dict[int, Place] = {}
     for place in scene.places:
         own = PurePosixPath(place.path).parts
         shorter = min(len(own), len(parts))
         if shorter and own[-shorter:] == parts[-shorter:]:
-            return place
-    return None
+            same.setdefault(shorter, place)
+    return same[max(same)] if same else None
 
 
 def _offset(place: Place, said: LeanMessage) -> int:

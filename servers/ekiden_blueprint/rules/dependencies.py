@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.edges import is_vertex, resolved
 from ekiden_blueprint.lexer import IDENTIFIER
-from ekiden_blueprint.rules.scene import suggestion
 from ekiden_blueprint.spans import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from ekiden_blueprint.model import BlueprintNode, Option, Reference
     from ekiden_blueprint.rules.scene import Scene
 
@@ -34,8 +34,12 @@ def check_dependencies(scene: Scene) -> None:
 def check_closeness(scene: Scene) -> None:
     """Run the rule that each lemma is used."""
     used = _used(scene)
-    for node in scene.project.nodes:
-        if node.keyword == "lemma" and node.name and node.full_name not in used:
+    unused = [
+        node for node in scene.project.nodes if node.keyword == "lemma" and node.name and node.full_name not in used
+    ]
+    named = _named_in_code(scene) if unused else set[str]()
+    for node in unused:
+        if node.full_name not in named:
             message = f"Nothing uses the lemma {node.name!r}; use it in a later proof, remove it, or make it a theorem."
             scene.report_node("BP701", node, node.name_span, message)
 
@@ -58,7 +62,7 @@ def _check_labels_exist(scene: Scene, node: BlueprintNode, option: Option | None
     known = scene.project.by_label
     for reference in node.crefs_in(option):
         if reference.name not in known:
-            close = suggestion(difflib.get_close_matches(reference.name, known, n=3, cutoff=0.5))
+            close = scene.nearest(reference.name, known)
             message = f"No node has the label {reference.name!r}{close}. Mend the reference or write the node."
             scene.report_node("BP601", node, reference.span, message)
 
@@ -72,7 +76,7 @@ def _check_uses(scene: Scene, node: BlueprintNode) -> None:
             scene.report_node("BP611", node, use.span, f"{use.name!r} is named twice in `sorry_using`; remove one.")
         seen.add(use.name)
         if name is None:
-            close = suggestion(scene.project.nearest(use.name))
+            close = scene.nearest(use.name, scene.order)
             message = f"`sorry_using` names {use.name!r}, which is no node{close}. Mend the name or write the node."
             scene.report_node("BP602", node, use.span, message)
             continue
@@ -175,22 +179,33 @@ def _uses_of_definition(scene: Scene, node: BlueprintNode) -> frozenset[str]:
     return uses.in_type | uses.in_value
 
 
+def _meant(written: str, namespace: str, known: Container[str]) -> list[str]:
+    """Give the nodes that a name in code may mean: itself, or what a field is taken of."""
+    parts = written.removeprefix("_root_.").split(".")
+    names = (resolved(".".join(parts[:length]), namespace, known) for length in range(1, len(parts) + 1))
+    return [name for name in names if name is not None]
+
+
 def _used(scene: Scene) -> set[str]:
-    """Give the names of all nodes that some other node uses; without Lean, also those named in code."""
+    """Give the names of all nodes that some other node uses, as far as edges say."""
     used: set[str] = set()
-    by_name = scene.project.by_name
     for node in scene.project.nodes:
-        own = node.full_name
-        if node.is_proof and node.body_kind == "invalid":
-            continue
-        used.update(parent for parent in scene.edges.parents.get(own, ()) if parent != own)
-        if _is_elaborated(scene, node):
-            if node.is_definition:
+        if node.body_kind != "invalid":
+            used.update(scene.edges.parents.get(node.full_name, ()))
+            if node.is_definition and _is_elaborated(scene, node):
                 used |= _uses_of_definition(scene, node)
+    return used
+
+
+def _named_in_code(scene: Scene) -> set[str]:
+    """Give the names of all nodes that the code of some other node may mean, where Lean has not said what it means."""
+    named: set[str] = set()
+    for node in scene.project.nodes:
+        if node.body_kind == "invalid" or _is_elaborated(scene, node):
             continue
         code = scene.place_of(node).code
         for span in (node.signature, node.body or Span(0, 0)):
             written = {found.group() for found in _NAME.finditer(code, *span)}
-            names = {resolved(name, node.namespace, by_name) for name in written}
-            used.update(name for name in names if name is not None and name != own)
-    return used
+            meant = {name for one in written for name in _meant(one, node.namespace, scene.order)}
+            named |= meant - {node.full_name}
+    return named

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.findings import Fix
 from ekiden_blueprint.lexer import COMMENTS, ID_REST
-from ekiden_blueprint.rules.scene import suggestion
 from ekiden_blueprint.spans import Span
 
 if TYPE_CHECKING:
@@ -164,7 +162,7 @@ def _check_options(scene: Scene, node: BlueprintNode) -> None:
             message = f"The option {option.name!r} of {node.label!r} is given twice; keep one of them."
             scene.report_node("BP217", node, option.span, message, fix)
         if option.name not in allowed:
-            close = suggestion(difflib.get_close_matches(option.name, sorted(allowed), n=2, cutoff=0.6))
+            close = scene.nearest(option.name, sorted(allowed))
             message = f"Unknown option {option.name!r} in the attribute of {node.label!r}{close}. Remove it."
             scene.report_node("BP218", node, option.span, message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from bisect import bisect_right
 from functools import cached_property
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ekiden_blueprint.spans import Span
 
 
+_MOST_SEARCHES, _LONGEST_SEARCHED = 40, 200
 _STARTS_NAME = re.compile(r"\w")
 
 
@@ -86,6 +88,7 @@ class Scene:
         self.allowances = allowances
         self.facts = facts
         self.findings: list[Finding] = []
+        self._searches = 0
         self._by_path = {place.path: place for place in self.places}
 
     @cached_property
@@ -106,6 +109,14 @@ class Scene:
         """What Lean knows, by name without guillemets."""
         return {plain_name(known.name): known for known in self.facts.declarations} if self.facts else {}
 
+    def nearest(self, word: str, known: Iterable[str]) -> str:
+        """Write what resembles a word, for a message; only for the first few, since the search is slow."""
+        self._searches += 1
+        if self._searches > _MOST_SEARCHES or len(word) > _LONGEST_SEARCHED:
+            return ""
+        close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
+        return f"; the nearest are {listed(close)}" if close else ""
+
     def place_of(self, node: BlueprintNode) -> Place:
         """Give the file that a node is in."""
         return self._by_path[node.path]
@@ -124,9 +135,3 @@ class Scene:
 def listed(names: Iterable[str]) -> str:
     """Write names for a message, each quoted."""
     return ", ".join(repr(name) for name in names)
-
-
-def suggestion(close: Iterable[str]) -> str:
-    """Write what resembles a name, for a message."""
-    names = list(close)
-    return f"; the nearest are {listed(names)}" if names else ""

@@ -132,16 +132,15 @@ def _check_sorry(scene: Scene, node: BlueprintNode, known: CheckedDeclaration) -
 
 def _explained(scene: Scene, node: BlueprintNode) -> bool:
     """Whether a node that rests on a `sorry` rests on a node whose own it is."""
+    index = scene.index
     waiting, seen = [node.full_name], {node.full_name}
-    while waiting:
-        name = waiting.pop()
-        for below in (*scene.edges.parents.get(name, ()), *scene.edges.definitions.get(name, ())):
-            if below in seen:
-                continue
-            if scene.index is not None and scene.index.has_own_sorry(below):
-                return True
-            seen.add(below)
-            waiting.append(below)
+    while waiting and index is not None:
+        uses = index.node_uses(waiting.pop())
+        below = (uses.in_type | uses.in_value) - seen
+        if any(index.has_own_sorry(name) for name in below):
+            return True
+        seen |= below
+        waiting += below
     return False
 
 

@@ -1,0 +1,19 @@
+import Mathlib
+import Architect
+
+set_option linter.all false
+set_option maxHeartbeats 500000
+
+@[blueprint "def:twice"
+  (statement := /-- Twice. -/)
+  (title := /-- Twice -/)
+  (latexEnv := "definition")]
+def twice : Char := '"'
+
+axiom magic : False
+
+@[blueprint "def:again"
+  (statement := /-- Twice. -/)
+  (title := /-- Twice -/)
+  (latexEnv := "definition")]
+def again : Char := '"'

@@ -1,0 +1,18 @@
+import Mathlib
+import Architect
+
+set_option linter.all false
+set_option maxHeartbeats 500000
+
+@[blueprint "def:twice"
+  (statement := /-- Twice. -/)
+  (title := /-- Twice -/)
+  (latexEnv := "definition")]
+def twice (n : Nat) : Nat := n + n
+
+@[blueprint "thm:goal"
+  (statement := /-- Truth holds. -/)
+  (proof := /-- Clear. -/)
+  (title := /-- Goal -/)
+  (latexEnv := "theorem")]
+theorem goal : True := trivial
