@@ -142,8 +142,8 @@ class _Reader:
         match parts:
             case ["a"]:
                 name: Name = ()
-            case ["s", prefix, *rest]:
-                name = (*self._named(prefix), _unescaped(" ".join(rest)))
+            case ["s", prefix, first, *rest]:
+                name = (*self._named(prefix), _unescaped(" ".join([first, *rest])))
             case ["i", prefix, number]:
                 name = (*self._named(prefix), _number(number))
             case _:
@@ -185,8 +185,8 @@ class _Reader:
                 entry = ("j", self._index(name, export.names), _number(number), self._index(value, one))
             case ["n", number] if _NUMBER.fullmatch(number):
                 entry = ("n", number.lstrip("0"))
-            case ["t", *rest]:
-                entry = ("t", _unescaped(" ".join(rest)))
+            case ["t", first, *rest]:
+                entry = ("t", _unescaped(" ".join([first, *rest])))
             case _:
                 raise ValueError
         one.append(entry)
