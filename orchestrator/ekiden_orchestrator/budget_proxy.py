@@ -160,7 +160,9 @@ def _announce(
     typer.echo(f"  Upstreams: {', '.join(served)}")
     typer.echo(f"  Ledger:    {holder.ledger.path}")
     if abandoned:
-        typer.echo(f"  Note:      {abandoned} calls of a process that had died were billed at their reservations")
+        typer.echo(
+            f"  Note:      {abandoned} call{'s' if abandoned > 1 else ''} of a process that had died, billed as reserved"
+        )
     typer.echo(f"  Watch:     ekiden budget watch {budget}{ledger_option}")
     typer.echo(f"\n{access.paste()}", nl=False)
 

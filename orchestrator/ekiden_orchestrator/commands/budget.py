@@ -141,6 +141,8 @@ def calls(
         chosen = _chosen(holder, name)
         names = names_of(_looked(holder, chosen))
         records = holder.calls(chosen, limit=limit, before=None if before is None else CallId(before))
+    if not records and not as_json:
+        typer.echo("There is no call to show.")
     for record in records:
         report = CallReport.of_record(record, names).model_dump_json() if as_json else visible(in_a_line(record, names))
         typer.echo(report)

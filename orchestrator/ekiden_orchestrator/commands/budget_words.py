@@ -39,11 +39,16 @@ def duration(seconds: float) -> str:
 def caps(limits: Caps) -> str:
     """Return the caps of a budget, as `100,000 tokens, $2.50, 1:00:00`."""
     named = (
-        "" if limits.tokens is None else f"{limits.tokens:,} tokens",
+        "" if limits.tokens is None else tokens(limits.tokens),
         "" if limits.nanodollars is None else usd(limits.nanodollars),
         "" if limits.seconds is None else duration(limits.seconds),
     )
     return ", ".join(filter(None, named)) or "no caps of its own"
+
+
+def tokens(number: int) -> str:
+    """Return tokens, such as `1,234,567 tokens`."""
+    return f"{number:,} token{'' if number == 1 else 's'}"
 
 
 def whole(number: int) -> str:

@@ -186,7 +186,7 @@ class Display:
         """Say what language models have cost."""
         budget = 0 if summary.budget_tokens is None else summary.budget_tokens
         exhausted = " (exhausted)" if summary.tokens_exhausted else ""
-        self.line(f"  Tokens used:   {summary.tokens_used} / {'no cap' if budget < 0 else budget}{exhausted}")
+        self.line(f"  Tokens used:   {summary.tokens_used:,} / {'no cap' if budget < 0 else f'{budget:,}'}{exhausted}")
         if summary.usd_spent is not None and (summary.usd_spent or summary.budget_usd is not None):
             cap = "" if summary.budget_usd is None else f" / ${summary.budget_usd:f}"
             self.line(f"  Spent:         ${summary.usd_spent:f}{cap}")
@@ -216,7 +216,7 @@ class Display:
 
 
 def _tokens(budget: int) -> str:
-    return "no cap on tokens" if budget < 0 else f"{budget} tokens"
+    return "no cap on tokens" if budget < 0 else f"{budget:,} token{'' if budget == 1 else 's'}"
 
 
 def _status_table(summary: Summary) -> Table:

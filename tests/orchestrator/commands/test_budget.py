@@ -199,6 +199,7 @@ def test_without_any_budget_the_way_to_open_one_is_told(ledger: Ledger) -> None:
     assert ledger.tree() == []
     assert "ekiden budget open NAME" in printed("status")
     assert printed("watch") == printed("status")
+    assert printed("calls") == "There is no call to show.\n"
 
 
 def test_plain_lines_come_only_when_something_was_spent(ledger: Ledger) -> None:

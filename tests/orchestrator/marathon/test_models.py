@@ -161,7 +161,7 @@ def test_below_zero_tokens_are_no_cap(bed: Bed, models: ModelServer) -> None:
     summary = bed.run(bed.solver(HELPER + "report(reply=call_llm('Prove it'))"), tokens=-1)
     assert cast("dict[str, object]", bed.scratch_report()["reply"])["budget_remaining"] == -1
     assert (summary.tokens_used, summary.tokens_exhausted, summary.exit_code) == (2 * 10**6, False, 0)
-    assert "Tokens used:   2000000 / no cap" in bed.printed
+    assert "Tokens used:   2,000,000 / no cap" in bed.printed
 
 
 def test_model_and_flag_reach_the_solver_and_nothing_else_of_the_runners(

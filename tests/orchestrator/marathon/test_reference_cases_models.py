@@ -27,7 +27,7 @@ def test_token_kill_settled_tokens_end_the_run(bed: Bed, models: ModelServer) ->
     summary = bed.run(bed.solver(source), tokens=TOKENS)
     assert (summary.sigterm_fired, summary.sigterm_reason) == (True, "tokens")
     assert (summary.tokens_used, summary.tokens_exhausted) == (TOKENS, True)
-    assert f"Tokens used:   {TOKENS} / {TOKENS} (exhausted)" in bed.printed
+    assert f"Tokens used:   {TOKENS:,} / {TOKENS:,} (exhausted)" in bed.printed
 
 
 def test_token_tamper_inert(bed: Bed, models: ModelServer) -> None:
