@@ -151,7 +151,7 @@ def _reparsed(text: str, previous: BlueprintFile) -> list[Piece]:
 
 
 def _joined(window: list[Piece], at: int, previous: BlueprintFile, last: int) -> list[Piece] | None:
-    """Follow new pieces, the first of which stands at `at` of the old text, with old ones from where one begins alike."""
+    """Follow new pieces, whose first stands at `at` of the old text, with old ones from where one begins alike."""
     old, pieces, starts = previous.source.text, previous.pieces, previous.starts
     for count, piece in enumerate(window):
         index = bisect_left(starts, at, last)
