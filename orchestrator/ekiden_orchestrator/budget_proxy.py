@@ -161,7 +161,7 @@ def _announce(
     typer.echo(f"  Ledger:    {holder.ledger.path}")
     if abandoned:
         typer.echo(
-            f"  Note:      {abandoned} call{'s' if abandoned > 1 else ''} of a process that had died, billed as reserved"
+            f"  Note:      {abandoned} call{'s' if abandoned > 1 else ''} of a process that died, billed as reserved"
         )
     typer.echo(f"  Watch:     ekiden budget watch {budget}{ledger_option}")
     typer.echo(f"\n{access.paste()}", nl=False)

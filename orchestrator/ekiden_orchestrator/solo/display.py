@@ -30,6 +30,7 @@ class Undertaking:
         chosen: How many are asked for.
         still_open: How many of them are not solved yet.
         judge: Who judges.
+        asks: Whether any model is asked.
         tokens: Tokens of the run; below 0 there is no cap.
         models: Which model is asked and where, or why none is.
         output: The results file.
@@ -40,6 +41,7 @@ class Undertaking:
     chosen: int
     still_open: int
     judge: str
+    asks: bool
     tokens: int
     models: str
     output: Path
@@ -65,7 +67,7 @@ class Display:
         self._line(f"  Solver:   {submission.name}{' (built in)' if submission.built_in else ''}")
         self._line(f"  Problems: {undertaking.problems} ({undertaking.chosen}{known})")
         self._line(f"  Judge:    {undertaking.judge}")
-        self._line(f"  Models:   {undertaking.models}; {budget}")
+        self._line(f"  Models:   {undertaking.models}" + (f"; {budget}" if undertaking.asks else ""))
         self._line(f"  Results:  {undertaking.output}")
 
     def begin(self, problem: Problem) -> None:

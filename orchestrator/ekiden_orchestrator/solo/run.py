@@ -98,6 +98,7 @@ def run_solo(
             chosen=len(chosen),
             still_open=len(open_problems),
             judge=judge_name,
+            asks=bool(models.upstreams) and not submission.takes_share,
             tokens=tokens,
             models=told,
             output=output,
