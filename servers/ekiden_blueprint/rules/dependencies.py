@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ekiden_blueprint.edges import is_vertex, resolved
 from ekiden_blueprint.lexer import IDENTIFIER
+from ekiden_blueprint.rules.scene import listed
 from ekiden_blueprint.spans import Span
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ekiden_blueprint.rules.scene import Scene
 
 _NAME = re.compile(IDENTIFIER)
+_SHOWN, _MOST_PARTS = 3, 30
 
 
 def check_dependencies(scene: Scene) -> None:
@@ -29,6 +31,7 @@ def check_dependencies(scene: Scene) -> None:
             _check_proof(scene, node)
         if _is_elaborated(scene, node):
             _check_statement(scene, node)
+    _note_unknown(scene)
 
 
 def check_closeness(scene: Scene) -> None:
@@ -114,9 +117,18 @@ def _check_proof(scene: Scene, node: BlueprintNode) -> None:
         needed = [use for use in dict.fromkeys(uses) if use is not None and is_vertex(by_name[use][0])]
         missing = [use for use in needed if use not in cited]
         _compare(scene, node, cited, set(needed), missing, user="the placeholder")
-    else:
-        message = f"What {node.name!r} uses is known to Lean alone; its citations were not compared."
-        scene.report_node("BP610", node, node.name_span, message)
+
+
+def _note_unknown(scene: Scene) -> None:
+    """Say once a file which complete proofs could not be compared with their prose."""
+    for place in scene.places:
+        proofs = [node for node in place.nodes if node.is_proof and node.name and node.body_kind == "complete"]
+        unknown = [node for node in proofs if not _is_elaborated(scene, node)]
+        if unknown:
+            some = listed(node.name for node in unknown[:_SHOWN])
+            more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+            message = f"What the proofs of {some}{more} use is known to Lean alone; their citations were not compared."
+            scene.report("BP610", place, unknown[0].name_span, message)
 
 
 def _compare(
@@ -181,7 +193,7 @@ def _uses_of_definition(scene: Scene, node: BlueprintNode) -> frozenset[str]:
 
 def _meant(written: str, namespace: str, known: Container[str]) -> list[str]:
     """Give the nodes that a name in code may mean: itself, or what a field is taken of."""
-    parts = written.removeprefix("_root_.").split(".")
+    parts = written.removeprefix("_root_.").split(".")[:_MOST_PARTS]
     names = (resolved(".".join(parts[:length]), namespace, known) for length in range(1, len(parts) + 1))
     return [name for name in names if name is not None]
 
@@ -190,10 +202,9 @@ def _used(scene: Scene) -> set[str]:
     """Give the names of all nodes that some other node uses, as far as edges say."""
     used: set[str] = set()
     for node in scene.project.nodes:
-        if node.body_kind != "invalid":
-            used.update(scene.edges.parents.get(node.full_name, ()))
-            if node.is_definition and _is_elaborated(scene, node):
-                used |= _uses_of_definition(scene, node)
+        used.update(scene.edges.parents.get(node.full_name, ()))
+        if node.is_definition and _is_elaborated(scene, node):
+            used |= _uses_of_definition(scene, node)
     return used
 
 
@@ -201,7 +212,7 @@ def _named_in_code(scene: Scene) -> set[str]:
     """Give the names of all nodes that the code of some other node may mean, where Lean has not said what it means."""
     named: set[str] = set()
     for node in scene.project.nodes:
-        if node.body_kind == "invalid" or _is_elaborated(scene, node):
+        if _is_elaborated(scene, node):
             continue
         code = scene.place_of(node).code
         for span in (node.signature, node.body or Span(0, 0)):

@@ -20,7 +20,16 @@ _END = rf"(?![{ID_REST}])"
 _HOLES = ("sorry", "sorry_using", "admit", "sorryAx")
 _GIVES_UP = ("stop", "apply?", "rw?", "plausible", "slim_check")
 """Tactics that close a goal with `sorry`; elsewhere these are common words."""
-_COMPILER = ("native_decide", "ofReduceBool", "ofReduceNat", "reduceBool", "reduceNat", "trustCompiler")
+_COMPILER = (
+    "native_decide",
+    "bv_decide",
+    "bv_check",
+    "ofReduceBool",
+    "ofReduceNat",
+    "reduceBool",
+    "reduceNat",
+    "trustCompiler",
+)
 _UNSEEN = (
     *("unsafe", "implemented_by", "extern", "eval_expr", "by_elab", "initialize", "builtin_initialize"),
     *("run_tac", "run_cmd", "run_elab", "run_meta"),
@@ -29,9 +38,9 @@ _TOKEN = re.compile(
     "|".join(
         re.escape(word) + _END for word in sorted([*_HOLES, *_GIVES_UP, *_COMPILER, *_UNSEEN], key=len, reverse=True)
     )
-    + rf"|«sorryAx»|\+\s*native{_END}|set_option\s+{IDENTIFIER}"
+    + rf"|«sorryAx»|\+\s*native{_END}|native\s*:=\s*true{_END}|set_option\s+{IDENTIFIER}"
 )
-_ANYWHERE = re.compile(rf"sorryAx|{'|'.join(_COMPILER[1:])}")
+_ANYWHERE = re.compile("sorryAx|educe|trustCompiler")
 _TACTIC_PLACE = re.compile(r"(?:^|[\n;·(|⟨{]|\bby|=>|\bthen|\belse)[ \t]*\Z")
 _ONLY_ADMIT = re.compile(r"\s*by\s+admit\s*")
 _NOT_CHECKED = frozenset({"axiom", "opaque", "unsafe"})

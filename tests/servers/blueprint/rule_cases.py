@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
 
 from ekiden_blueprint import Project, parse
 from ekiden_blueprint.rules import Allowances, Diagnostic, check, read_build_log
@@ -14,7 +17,6 @@ if TYPE_CHECKING:
     from ekiden_blueprint.findings import Finding
 
 FOLDER = Path(__file__).parents[2] / "data" / "blueprints"
-_LISTS = ("axioms", "uses_type", "uses_value")
 CASES = sorted(path.stem for path in FOLDER.glob("BP*.lean"))
 
 
@@ -51,30 +53,14 @@ class Case:
         return replace(self, project=Project([parse(text, "Main.lean")]))
 
 
+@cache
 def load(name: str) -> Case:
-    text = (FOLDER / f"{name}.lean").read_text(encoding="utf-8")
+    text = (FOLDER / f"{name}.lean").read_bytes().decode("utf-8")
     beside = FOLDER / f"{name}.json"
     given: dict[str, Any] = json.loads(beside.read_text(encoding="utf-8")) if beside.exists() else {}
-    diagnostics = [Diagnostic(**one) for one in given.get("diagnostics", [])]
+    diagnostics = [TypeAdapter(Diagnostic).validate_python(one) for one in given.get("diagnostics", [])]
     if "log" in given:
         diagnostics += read_build_log(given["log"], exit_code=given.get("exit_code"))
-    return Case(Project([parse(text, "Main.lean")]), _allowances(given), _facts(given), diagnostics)
-
-
-def _allowances(given: dict[str, Any]) -> Allowances:
-    allowed: dict[str, Any] = {}
-    for name, value in given.get("allowances", {}).items():
-        ordered = isinstance(getattr(Allowances(), name), tuple)
-        allowed[name] = value if isinstance(value, bool) else tuple(value) if ordered else frozenset(value)
-    return Allowances(**allowed)
-
-
-def _facts(given: dict[str, Any]) -> Facts | None:
-    if "facts" not in given:
-        return None
-    facts: dict[str, Any] = given["facts"]
-    known: list[dict[str, Any]] = facts["declarations"]
-    declarations = [
-        Declaration(**{name: tuple(one[name]) if name in _LISTS else one[name] for name in one}) for one in known
-    ]
-    return Facts(declarations, facts.get("outcome", "complete"), facts.get("message", ""))
+    facts = TypeAdapter(Facts).validate_python(given["facts"]) if "facts" in given else None
+    allowances = TypeAdapter(Allowances).validate_python(given.get("allowances", {}))
+    return Case(Project([parse(text, "Main.lean")]), allowances, facts, diagnostics)

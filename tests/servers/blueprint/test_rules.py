@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ from hypothesis import strategies as st
 
 from ekiden_blueprint import Project, parse
 from ekiden_blueprint.findings import Finding, apply_fixes
-from ekiden_blueprint.rules import CHECKS, RULES, Allowances, Diagnostic, check, read_build_log
+from ekiden_blueprint.rules import CHECKS, RULES, Diagnostic, check, read_build_log
 from ekiden_blueprint.rules.documentation import document_rules
+from ekiden_lean.diagnostics import Diagnostic as LeanDiagnostic
+from ekiden_lean.facts import DeclarationFacts, LeanFacts
 from servers.blueprint.rule_cases import CASES, FOLDER, load
 
 ROOT = Path(__file__).parents[3]
@@ -17,8 +20,8 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 GOOD = (FOLDER / "BP604_pass_declared_before.lean").read_text(encoding="utf-8")
 
 
-def found(text: str, **more: frozenset[str]) -> list[Finding]:
-    return check(Project([parse(text, "Main.lean")]), allowances=Allowances(**more))
+def found(text: str) -> list[Finding]:
+    return check(Project([parse(text, "Main.lean")]))
 
 
 def rules_of(findings: list[Finding]) -> list[str]:
@@ -34,7 +37,7 @@ def test_a_golden_file_breaks_the_rule_of_its_name_and_no_other(name: str) -> No
     assert [[finding.rule, *finding.start, *finding.end] for finding in findings] == EXPECTED[name]
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(tuple(RULES))])
+@pytest.mark.parametrize("name", CASES)
 def test_the_fixes_of_a_golden_file_remove_what_they_fix_and_add_nothing(name: str) -> None:
     case = load(name)
     findings = case.findings()
@@ -108,6 +111,28 @@ def test_a_message_of_lean_is_placed_in_the_file_whose_path_it_ends_with() -> No
         ("Two/Main.lean", (9, 5)),
         ("Lib/X.lean", (3, 1)),
     ]
+
+
+def test_the_facts_and_messages_of_the_lean_probe_are_understood() -> None:
+    pos = DeclarationFacts(
+        name="pos",
+        kind="theorem",
+        private=False,
+        type_hash="t",
+        value_hash="v",
+        meaning_hash="m",
+        axioms=("sorryAx",),
+        unproved=(),
+        sorry=True,
+        own_sorry=True,
+        uses_type=(),
+        uses_value=(),
+    )
+    goal = replace(pos, name="goal", axioms=("sorryAx", "Lean.trustCompiler"), own_sorry=False, uses_value=("pos",))
+    said = LeanDiagnostic(19, 0, None, None, "error", "boom", "")
+    facts = LeanFacts("complete", "", plain=True, declarations=(pos, goal), diagnostics=(said,))
+    project = Project([parse(GOOD.replace("by\n  sorry_using [pos]", "pos"), "Main.lean")])
+    assert rules_of(check(project, facts=facts, diagnostics=facts.diagnostics)) == ["BP101", "BP905"]
 
 
 @pytest.mark.parametrize(
