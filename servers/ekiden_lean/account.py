@@ -147,7 +147,7 @@ class Account:
         suffix = visible(name)[len(visible(parent)) :]
         mine, other = self._export.remarks.get(name), self._export.remarks.get(parent)
         same_command = mine is not None and other is not None and mine.command == other.command
-        return same_command or is_reserved(suffix)
+        return same_command or is_shared(suffix) or (self._kind(parent) != "inductive" and is_reserved(suffix))
 
     def _kind(self, name: Name) -> DeclarationKind:
         return _KINDS[self._export.declarations[self._constants[name].number].kind]

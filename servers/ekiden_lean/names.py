@@ -18,9 +18,8 @@ _PLAIN = re.compile(f"[{_LETTERS}][{_LETTERS}0-9'!?\\u2080-\\u2089\\u2090-\\u209
 _PART = re.compile("«([^«»]*)»|[^.«»]+")
 _SHARED = re.compile(r"_.*|(?:match|proof|hcongr)_\d+|splitter|congr_simp")
 _RESERVED = re.compile(
-    r"eq_\d+|eq_def|eq_unfold|(?:mutual_|partial_)?(?:induct|fixpoint_induct|correctness)(?:_unfolding)?"
-    r"|fun_cases(?:_unfolding)?|inj|injEq|sizeOf_spec|casesOn|recOn|below|brecOn|binductionOn|ibelow|noConfusion(?:Type)?"
-    r"|ctorIdx|toCtorIdx|ctorElim(?:Type)?"
+    r"eq_\d+|eq_def|eq_unfold|(?:mutual_)?induct(?:_unfolding)?|fixpoint_induct|partial_correctness"
+    r"|fun_cases(?:_unfolding)?"
 )
 
 
@@ -65,8 +64,8 @@ def is_shared(suffix: Name) -> bool:
 
 
 def is_reserved(suffix: Name) -> bool:
-    """Tell the end of a name that Lean keeps for what it derives from a declaration, maybe much later."""
-    return is_shared(suffix) or any(isinstance(part, str) and _RESERVED.fullmatch(part) for part in suffix)
+    """Tell the end of a name that Lean keeps for what it derives from a function when that is first asked for."""
+    return any(isinstance(part, str) and _RESERVED.fullmatch(part) for part in suffix)
 
 
 def _quoted(part: str | int) -> str:

@@ -43,14 +43,13 @@ _NOTHING = TrustedModule("Nothing", "")
 class LeanProbe:
     """Finds the facts of texts; its processes start when they are needed and stay warm until it is closed.
 
-    Plain texts share one process, each elaborated from a fresh environment; any other one gets a process of its own.
+    Plain texts share one process, each elaborated from a fresh environment, and what they import is read once; any other
+    text gets a process of its own.
 
     Args:
         toolchain: The Lean to use.
         limits: What one text may use.
         store: Where facts are kept for the next time.
-        spare: Whether to make a process ready for the next text that needs one of its own: it takes memory, and saves
-            the start.
     """
 
     def __init__(
@@ -59,13 +58,10 @@ class LeanProbe:
         limits: LeanLimits | None = None,
         *,
         store: FactsStore | None = None,
-        spare: bool = False,
     ) -> None:
         self._toolchain = toolchain
         self._limits = limits or LeanLimits()
         self._store = store
-        self._keeps_spare = spare
-        self._spare: Worker | None = None
         self._one = threading.Lock()  # guards the processes: one probe at a time
         self._shared = Worker(toolchain, "elaborate", self._limits)
         self._kernel = Worker(toolchain, "check", self._limits)
@@ -90,9 +86,6 @@ class LeanProbe:
         """End all processes; a later probe starts them again."""
         self._shared.close()
         self._kernel.close()
-        if self._spare is not None:
-            self._spare.close()
-            self._spare = None
 
     def probe(self, code: str, *, prelude: Sequence[TrustedModule] = ()) -> LeanFacts:
         """Find the facts of a text.
@@ -132,22 +125,14 @@ class LeanProbe:
         modules = (*prelude, _NOTHING) if prelude else ()
         job = Job(imports.library, modules, imports.body, "", "", token_hex(16), scope="all")
         self._kernel.start()
-        if not plain or imports.library != ("Init",):
-            return self._probe_alone(job, plain=plain)
+        if not plain:
+            with Worker(self._toolchain, "elaborate", self._limits) as worker:
+                return self._settle(job, worker, worker.work(job), plain=plain)
         others = self._refresh(self._shared)
         finished = self._shared.work(job)
         if others and finished.ending in ("crashed", "memory"):  # it may be for what others left
             finished = self._shared.work(job)
         return self._settle(job, self._shared, finished, plain=plain)
-
-    def _probe_alone(self, job: Job, *, plain: bool) -> LeanFacts:
-        worker, self._spare = self._spare or Worker(self._toolchain, "elaborate", self._limits), None
-        with worker:
-            finished = worker.work(job)
-            if self._keeps_spare:
-                self._spare = Worker(self._toolchain, "elaborate", self._limits)
-                self._spare.start()
-            return self._settle(job, worker, finished, plain=plain)
 
     def _refresh(self, worker: Worker) -> bool:
         """Replace a process that has done much; tell whether it has done anything."""

@@ -118,6 +118,18 @@ def test_what_is_refused_tells_why_and_the_axioms_that_show():
     assert found["add"].refusal == ""
 
 
+@pytest.mark.parametrize(
+    ("last", "command", "separate"),
+    [("inj", 2, True), ("induct", 2, True), ("ext", 2, True), ("casesOn", 1, False), ("_proof_1", 2, False)],
+)
+def test_a_theorem_in_the_name_space_of_a_type_is_one_of_its_own(last: str, command: int, *, separate: bool):
+    lines = ["n a", "n s 0 T", f"n s 1 {last}", "u z", "e s 0", "e c 1", "t 1 0", "d induct 0", "d thm 2 0 1"]
+    remarks = ["h 1 plain 1 1", f"h 2 plain {command} {command}", "end", ""]
+    export = read_export("\n".join([*lines, *remarks]))
+    facts = Account(export, Report({0: 0, 1: 0}, {}, []), has_proofs=True).facts()
+    assert [one.name for one in facts] == (["T", f"T.{last}"] if separate else ["T"])
+
+
 def test_a_report_that_is_cut_short_is_no_report():
     assert read_report(["accepted 0 3", "leaf library Quot.sound", "complete"]).leaves == [(True, "Quot.sound")]
     with pytest.raises(ExportError):
