@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ekiden_orchestrator.solo.config import ModelSection
 
 NO_MODELS = (
-    "there is no language model: name one with --model that is listed where you have a key (OPENROUTER_API_KEY, "
-    "OPENAI_API_KEY, DEEPSEEK_API_KEY, ANTHROPIC_API_KEY) or an address under [budget.upstreams]"
+    "there is no language model: set OPENROUTER_API_KEY, OPENAI_API_KEY, DEEPSEEK_API_KEY or ANTHROPIC_API_KEY, "
+    "or name an address under [budget.upstreams], and with --model one that is listed there"
 )
 OUT_OF_BUDGET = "LLM API error: 402:"
 _DRAIN_S = 5.0
