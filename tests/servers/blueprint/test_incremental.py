@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BASE = "".join(NODE.format(number) + "\n" for number in range(12))
+ENDS = "end\n" * 6
 inserts = st.one_of(st.sampled_from([*TOKENS, *SPACES, *COMMANDS, "«a", "\x01", "\x02"]), st.text(max_size=3))
 edits = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 40), inserts), min_size=1, max_size=6)
 
@@ -82,6 +83,8 @@ def test_nodes_after_an_edit_have_their_new_place_and_path():
     ("old", "new"),
     [
         ("@[ private\nend\nattribute [simp] b\nend\n", "@[ private\nend\nset_option a true in\nb] b\nend\n"),
+        ("lemma a : q @[\n" + ENDS + "open A\n" + ENDS, "lemma a : q @[\n" + ENDS + "open A ]\n" + ENDS),
+        ("lemma a : q\n" + ENDS + "open A ]\n" + ENDS, "lemma a : q @[\n" + ENDS + "open A ]\n" + ENDS),
         ("attribute [a\nend\nopen [A]\nend\n", "attribute [a\nend\nopen A]\nend\n"),
         ('def a := s!"{1\nend\nend\nend\nend\nx}"\nend\nend\n', 'def a := s!"{1\nend\nend\nend\nend\ny}"\nend\nend\n'),
         (
