@@ -43,8 +43,8 @@ _NOTHING = TrustedModule("Nothing", "")
 class LeanProbe:
     """Finds the facts of texts; its processes start when they are needed and stay warm until it is closed.
 
-    Plain texts share one process, each elaborated from a fresh environment, and what they import is read once; any other
-    text gets a process of its own.
+    Plain texts share one process, each elaborated from a fresh environment, and what they import is read once. Any
+    other text gets a process of its own.
 
     Args:
         toolchain: The Lean to use.
