@@ -77,7 +77,7 @@ class PullRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Trial:
     """What was tested, and how it went.
 
     Attributes:
@@ -100,7 +100,7 @@ class Tested:
 
 
 def reasons_against_merging(
-    pull: PullRequest, tested: Tested, *, authors: Sequence[str], base_branch: str, base: str, tree: str
+    pull: PullRequest, tested: Trial, *, authors: Sequence[str], base_branch: str, base: str, tree: str
 ) -> list[str]:
     """Say why a pull request is not merged; nothing where it is.
 
