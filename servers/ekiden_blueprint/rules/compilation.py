@@ -122,8 +122,9 @@ def _breaks_down(line: str) -> bool:
 
 def check_compilation(scene: Scene, diagnostics: Iterable[LeanMessage]) -> None:
     """Report what Lean and the build said; only a placeholder's own warning is as it should be."""
-    if scene.facts is not None and scene.facts.outcome != "complete":
-        message = f"Lean did not come to its end ({scene.facts.outcome}): {scene.facts.message}"
+    ending = scene.ending
+    if ending is not None and ending.outcome != "complete":
+        message = f"Lean did not come to its end ({ending.outcome}): {ending.message}"
         _report(scene, "", Diagnostic("error", message), "BP103", message)
     for said in diagnostics:
         path = said.path if isinstance(said, Diagnostic) else ""

@@ -86,7 +86,8 @@ class Scene:
         self.places = tuple(Place(file) for file in project.files)
         self.edges = edges
         self.allowances = allowances
-        self.facts = facts
+        self.ending = facts
+        self.facts = facts if facts is not None and facts.outcome == "complete" else None
         self.findings: list[Finding] = []
         self._searches = 0
         self._by_path = {place.path: place for place in self.places}
