@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ekiden_blueprint import Project, parse
 
@@ -68,7 +68,8 @@ class Known:
 class Facts:
     """What Lean knows of a blueprint."""
 
-    declarations: tuple[Known, ...] = field(default=())
+    declarations: tuple[Known, ...] = ()
+    outcome: str = "complete"
 
 
 def facts_of(*declarations: Known) -> Facts:

@@ -60,6 +60,11 @@ class LeanFacts(Protocol):
     """What Lean knows of all declarations of a blueprint, nodes or not."""
 
     @property
+    def outcome(self) -> str:
+        """`complete`, or how the work ended before that; then nothing is known."""
+        ...
+
+    @property
     def declarations(self) -> Sequence[DeclarationFacts]:
         """The declarations, in the order of the text."""
         ...
@@ -111,9 +116,9 @@ def is_vertex(node: BlueprintNode) -> bool:
 
 
 def edges_of(project: Project, facts: LeanFacts | None = None) -> Edges:
-    """Give the edges of a project: elaborated ones with facts, declared ones without."""
+    """Give the edges of a project: elaborated ones with complete facts, declared ones without."""
     nodes = _first_nodes(project)
-    if facts is None:
+    if facts is None or facts.outcome != "complete":
         return _assembled(nodes, lambda node: _declared(project, nodes, node), "declared", ())
     index = FactIndex(facts, nodes)
     unknown = {name: None for name in nodes if index.of_node(name) is None}

@@ -81,7 +81,7 @@ class Progress:
 
     Args:
         graph: The graph.
-        facts: What Lean knows; without it the text decides.
+        facts: What Lean knows; unless they are complete, the text decides.
         blocked: Names of nodes that somebody reported as stuck, with the reason, such as an open issue's title.
         assumed: Names of further nodes to take as assumptions.
     """
@@ -96,7 +96,7 @@ class Progress:
     ) -> None:
         self.graph = graph
         self.blocked = dict(blocked or {})
-        index = None if facts is None else FactIndex(facts, (node.full_name for node in graph.nodes.values()))
+        index = FactIndex(facts, graph.nodes) if facts is not None and facts.outcome == "complete" else None
         self._unproved: dict[str, str] = {}
         self.assumed = frozenset(
             name

@@ -54,6 +54,12 @@ SERVERS = (
         summary="Search for finite and infinite countermodels of implications between magma laws.",
     ),
     ServerEntry(
+        name="dag_tracker",
+        definition="ekiden_dag.server:SERVER",
+        summary="Ask the proof graph of a blueprint: relatives, states, leaves, critical path, pictures, verification.",
+        environment=("DAG_PROJECT_ROOT", "DAG_TARGET_FILE", "DAG_TRACKER_LEAN_THREADS"),
+    ),
+    ServerEntry(
         name="judge",
         definition="ekiden_judge.server:SERVER",
         summary="Grade answers to equational-implication problems by exact computation.",

@@ -120,6 +120,13 @@ def test_facts_from_lean_win_over_the_text(body: str, known: Known, state: str) 
     assert progress_of(node("lemma a : True", body=body), facts=facts_of(known, hidden)).states == {"a": state}
 
 
+def test_facts_that_are_not_complete_say_nothing() -> None:
+    facts = Facts((), outcome="timeout")
+    progress = progress_of(*DIAMOND, facts=facts)
+    assert progress.graph.edges.origin == "declared"
+    assert progress.states["a"] == "proved"
+
+
 def test_a_sorry_in_another_node_is_not_the_nodes_own() -> None:
     facts = facts_of(Known("a", own_sorry=True), Known("b", uses_value=("a",)))
     progress = progress_of(node("lemma a : True"), node("theorem b : True", "lem:a", body=DONE), facts=facts)

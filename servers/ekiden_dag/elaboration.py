@@ -1,0 +1,88 @@
+"""Having Ekiden's Lean elaborate a blueprint."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
+
+from ekiden_blueprint.projection import JoinedProjection, Place, joined, prelude, projected
+from ekiden_blueprint.rules import Diagnostic
+from ekiden_dag.errors import ElaborationError
+from ekiden_dag.snapshot import Elaboration
+from ekiden_lean.errors import LeanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from ekiden_blueprint.project import Project
+    from ekiden_config import LeanSettings, Settings
+    from ekiden_dag.snapshot import Elaborator
+    from ekiden_lean.probe import LeanProbe
+
+    OpenElaborator = Callable[[Settings, int | None], AbstractContextManager[Elaborator]]
+    """Opens what elaborates, given the settings and a number of threads that goes before theirs."""
+
+_PRELUDE = "EkidenBlueprint"
+
+
+@contextmanager
+def open_lean(settings: Settings, threads: int | None) -> Generator[Elaborator]:
+    """Open the Lean that the settings choose; it is looked for at the first blueprint, and closed in the end."""
+    lean = settings.lean if threads is None else settings.lean.model_copy(update={"threads": threads})
+    elaborator = LeanElaborator(lean)
+    try:
+        yield elaborator
+    finally:
+        elaborator.close()
+
+
+class LeanElaborator:
+    """Elaborates blueprints with a Lean of this machine, with LeanArchitect's part of them taken out."""
+
+    def __init__(self, settings: LeanSettings) -> None:
+        self._settings = settings
+        self._probe: LeanProbe | None = None
+
+    def elaborate(self, project: Project) -> Elaboration:
+        """Elaborate a blueprint.
+
+        Raises:
+            ElaborationError: There is no Lean here, or it does not start.
+        """
+        from ekiden_lean.submission import TrustedModule
+
+        text = _projection(project)
+        try:
+            facts = self._opened().probe(text.text, prelude=(TrustedModule(_PRELUDE, prelude()),))
+        except LeanError as error:
+            raise ElaborationError(str(error)) from error
+        messages = [
+            Diagnostic(
+                found.severity, found.message, text.place(found.line).line, found.column, text.place(found.line).path
+            )
+            for found in facts.diagnostics
+        ]
+        return Elaboration(facts, messages)
+
+    def close(self) -> None:
+        """End Lean's processes."""
+        if self._probe is not None:
+            self._probe.close()
+
+    def _opened(self) -> LeanProbe:
+        if self._probe is None:
+            from ekiden_lean.probe import LeanProbe
+            from ekiden_lean.submission import LeanLimits
+            from ekiden_lean.toolchain import find_toolchain
+
+            wanted = self._settings
+            limits = LeanLimits(cpu_s=wanted.cpu_s, wall_factor=wanted.wall_factor, memory_bytes=wanted.memory_mb << 20)
+            self._probe = LeanProbe(find_toolchain(wanted), limits)
+        return self._probe
+
+
+def _projection(project: Project) -> JoinedProjection:
+    if len(project.files) == 1:
+        [file] = project.files
+        return JoinedProjection(projected(file), (Place(file.source.path, 1),))
+    return joined(project.files)
