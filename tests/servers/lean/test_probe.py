@@ -7,9 +7,18 @@ import pytest
 from inline_snapshot import snapshot
 
 from ekiden_blueprint import parse
-from ekiden_blueprint.projection import prelude, projected
+from ekiden_blueprint.projection import joined, prelude, projected
 from ekiden_config import load_settings
-from ekiden_lean import DeclarationFacts, FactsStore, LeanFacts, LeanLimits, LeanProbe, TrustedModule, find_toolchain
+from ekiden_lean import (
+    DeclarationFacts,
+    FactsStore,
+    LeanFacts,
+    LeanLimits,
+    LeanProbe,
+    Toolchain,
+    TrustedModule,
+    find_toolchain,
+)
 from ekiden_lean.worker import Job
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
@@ -132,8 +141,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> FactsStore:
 
 
 @pytest.fixture(scope="module")
-def probe(store: FactsStore) -> Iterator[LeanProbe]:
-    with LeanProbe(find_toolchain(load_settings().lean), LeanLimits(cpu_s=60.0), store=store) as probe:
+def toolchain() -> Toolchain:
+    return find_toolchain(load_settings().lean)
+
+
+@pytest.fixture(scope="module")
+def probe(toolchain: Toolchain, store: FactsStore) -> Iterator[LeanProbe]:
+    with LeanProbe(toolchain, LeanLimits(cpu_s=60.0), store=store) as probe:
         yield probe
 
 
@@ -156,12 +170,42 @@ def known(facts: LeanFacts, name: str) -> DeclarationFacts:
 def test_true_edges_of_a_blueprint_come_from_its_terms(blueprint: LeanFacts):
     assert (blueprint.outcome, blueprint.plain) == ("complete", True)
     found = {one.name: (one.kind, one.uses_type, one.uses_value) for one in blueprint.declarations}
-    assert found == snapshot({'Magma': ('inductive', (), ()), '«term_◇_»': ('def', (), ()), 'square': ('def', ('Magma', ), ('Magma', )), 'square_def': ('theorem', ('Magma', 'square'), ('Magma', 'square')), 'Commutes': ('inductive', ('Magma', ), ('Magma', )), 'hidden': ('theorem', ('Magma', 'Commutes'), ('Magma', 'Commutes')), 'later': ('theorem', ('Magma', 'square'), ('Magma', 'square', 'square_def')), 'still_open': ('theorem', (), ()), 'chosen': ('def', (), ('still_open', )), 'through_definition': ('theorem', ('chosen', ), ()), 'main': ('theorem', ('Magma', 'square', 'Commutes'), ('Magma', 'square', 'square_def', 'Commutes', 'hidden')), 'in_type': ('theorem', ('still_open', ), ('still_open', )), 'broken': ('theorem', (), ()), 'last': ('theorem', (), ())})
+    assert found == snapshot(
+        {
+            "Magma": ("inductive", (), ()),
+            "«term_◇_»": ("def", (), ()),
+            "square": ("def", ("Magma",), ("Magma",)),
+            "square_def": ("theorem", ("Magma", "square"), ("Magma", "square")),
+            "Commutes": ("inductive", ("Magma",), ("Magma",)),
+            "hidden": ("theorem", ("Magma", "Commutes"), ("Magma", "Commutes")),
+            "later": ("theorem", ("Magma", "square"), ("Magma", "square", "square_def")),
+            "still_open": ("theorem", (), ()),
+            "chosen": ("def", (), ("still_open",)),
+            "through_definition": ("theorem", ("chosen",), ()),
+            "main": (
+                "theorem",
+                ("Magma", "square", "Commutes"),
+                ("Magma", "square", "square_def", "Commutes", "hidden"),
+            ),
+            "in_type": ("theorem", ("still_open",), ("still_open",)),
+            "broken": ("theorem", (), ()),
+            "last": ("theorem", (), ()),
+        }
+    )
 
 
 def test_sorry_and_axioms_are_those_of_the_kernel(blueprint: LeanFacts):
     found = {one.name: (one.axioms, one.sorry, one.own_sorry) for one in blueprint.declarations if one.axioms}
-    assert found == snapshot({'later': (('sorryAx', ), True, True), 'still_open': (('sorryAx', ), True, True), 'chosen': (('sorryAx', ), True, False), 'through_definition': (('sorryAx', ), True, False), 'in_type': (('sorryAx', ), True, False), 'broken': (('sorryAx', ), True, True)})
+    assert found == snapshot(
+        {
+            "later": (("sorryAx",), True, True),
+            "still_open": (("sorryAx",), True, True),
+            "chosen": (("sorryAx",), True, False),
+            "through_definition": (("sorryAx",), True, False),
+            "in_type": (("sorryAx",), True, False),
+            "broken": (("sorryAx",), True, True),
+        }
+    )
 
 
 def test_messages_and_lines_are_those_of_the_original_text(blueprint: LeanFacts):
@@ -182,7 +226,24 @@ def test_no_way_of_cheating_hides_what_a_proof_rests_on(cheats: LeanFacts):
         for one in cheats.declarations
         if not one.private
     }
-    assert found == snapshot({'tacticGive_up': ('def', (), False, ''), 'by_macro': ('theorem', ('sorryAx', ), True, ''), 'by_admit': ('theorem', ('sorryAx', ), True, ''), 'by_name': ('theorem', ('sorryAx', ), True, ''), 'indented': ('axiom', ('indented', ), False, ''), 'by_axiom': ('theorem', ('indented', ), False, ''), 'by_choice': ('theorem', ('Classical.choice', 'sorryAx'), True, ''), 'by_cases': ('theorem', ('sorryAx', ), True, ''), 'computed': ('theorem', ('Lean.ofReduceBool', ), False, '(kernel) (interpreter) unknown declaration '), 'uses_computed': ('theorem', ('Lean.ofReduceBool', ), False, '(kernel) unknown constant '), 'anything': ('unsafe', (), False, 'It is unsafe, and the kernel has nothing to say of that.'), 'with_two': ('theorem', (), False, ''), 'with_three': ('theorem', (), False, ''), 'last': ('theorem', (), False, '')})
+    assert found == snapshot(
+        {
+            "tacticGive_up": ("def", (), False, ""),
+            "by_macro": ("theorem", ("sorryAx",), True, ""),
+            "by_admit": ("theorem", ("sorryAx",), True, ""),
+            "by_name": ("theorem", ("sorryAx",), True, ""),
+            "indented": ("axiom", ("indented",), False, ""),
+            "by_axiom": ("theorem", ("indented",), False, ""),
+            "by_choice": ("theorem", ("Classical.choice", "sorryAx"), True, ""),
+            "by_cases": ("theorem", ("sorryAx",), True, ""),
+            "computed": ("theorem", ("Lean.ofReduceBool",), False, "(kernel) (interpreter) unknown declaration "),
+            "uses_computed": ("theorem", ("Lean.ofReduceBool",), False, "(kernel) unknown constant "),
+            "anything": ("unsafe", (), False, "It is unsafe, and the kernel has nothing to say of that."),
+            "with_two": ("theorem", (), False, ""),
+            "with_three": ("theorem", (), False, ""),
+            "last": ("theorem", (), False, ""),
+        }
+    )
 
 
 def test_a_local_notation_changes_the_hash_of_a_statement_that_reads_the_same(cheats: LeanFacts):
@@ -202,7 +263,30 @@ def test_hashes_do_not_depend_on_names_of_variables_layout_or_comments(probe: Le
         return {one.name: (one.type_hash, one.value_hash, one.meaning_hash) for one in facts.declarations}
 
     assert hashes(one) == hashes(other)
-    assert hashes(one) == snapshot()
+    assert hashes(one) == snapshot(
+        {
+            "one": (
+                "9769e868d7c685e6175d9ba89c52c732867e364c3469177aa14e7a28e86e325e",
+                "07e6f3e3eaa6fb5c4fd59d5789e93761ed6e8b1181648deb3d66b68efcf94091",
+                "c205b06ddf1324fdbf445091166e31ce2a88e63181be6c56d6c58a74aa8a4fb1",
+            ),
+            "two": (
+                "a70a82062f95f80f8332d98efb0b709e6faf468b984c33037e26617ffd2e4667",
+                "8d35b465760d93596bd344481167d753b9f25479fb2fb1b2a172034e45dc0eeb",
+                "62f9af02a3af367cf79a2e0712d62dfef8b44a381b175385aad296a6bd3ac840",
+            ),
+            "three": (
+                "16a36d4d3912fd52a2a3c463ccf0150b7eb53998e757317964964cf4bd84495c",
+                "ac98bd6dade58eef29a5b2e4fc10c36cdf7e3c9ef69aa9a00c4160d39fcea908",
+                "122a975663c6b4c18e141fa05d4ec4587426f22133def0bb22c173ca3e8487c9",
+            ),
+            "four": (
+                "42919b34e3973b3192fd7587bfc9792b86630e458e570eee6e1f6f60e6eee098",
+                "5980ab457f9891c1006dacad28d9cf5ca7d90d8b01cc7dab30ce1b829d4330b5",
+                "c7926029f5ec8048a099fcf850c6d2ccca2c1b927be11a07544cb10b4d3a78e4",
+            ),
+        }
+    )
 
 
 def test_a_changed_statement_changes_its_type_and_a_changed_definition_what_others_mean(probe: LeanProbe):
@@ -248,18 +332,43 @@ end
 def test_a_forged_export_is_refused_where_it_lies(probe: LeanProbe):
     job = Job(("Init",), (), "", "", "", "0" * 32, scope="all")
     found = probe.by_kernel(job, FORGED)
-    assert [(one.name, one.kind, bool(one.refusal)) for one in found.declarations] == snapshot()
+    assert [(one.name, one.kind, bool(one.refusal)) for one in found.declarations] == [
+        ("small", "theorem", False),
+        ("axiom_of_mine", "axiom", False),
+        ("False", "axiom", True),
+        ("big", "theorem", True),
+    ]
+
+
+def test_files_that_import_one_another_are_probed_as_one(probe: LeanProbe):
+    first = parse('namespace Space\nlocal notation "two" => 2\ntheorem one : two = two := rfl\n', "Project/A.lean")
+    second = parse(
+        "import Project.A\nopen Space\ntheorem again : 2 = 2 := one\ntheorem two : 2 = 2 := one\n", "Project/B.lean"
+    )
+    together = joined([first, second])
+    facts = probe.probe(together.text, prelude=PRELUDE)
+    assert not facts.has_errors, facts.diagnostics
+    again = known(facts, "two")
+    assert again.uses_value == ("Space.one",)
+    assert again.line is not None
+    assert together.place(again.line) == ("Project/B.lean", 4)
 
 
 def test_what_cannot_be_elaborated_is_told_in_words(probe: LeanProbe):
     texts = ["import Mathlib.Tactic", "import Nowhere", "module\n", "def a := '\ud800'"]
     found = [probe.probe(text) for text in texts]
-    assert [(one.outcome, one.message) for one in found] == snapshot([('unavailable', "It imports 'Mathlib.Tactic', which this Lean does not have."), ('refused', "There is no module 'Nowhere' to import."), ('refused', 'A submission cannot be a module: leave `module`, `public` and `meta` out of its header.'), ('refused', 'It holds characters that UTF-8 does not have.')])
+    assert [(one.outcome, one.message) for one in found] == snapshot(
+        [
+            ("unavailable", "It imports 'Mathlib.Tactic', which this Lean does not have."),
+            ("refused", "There is no module 'Nowhere' to import."),
+            ("refused", "A submission cannot be a module: leave `module`, `public` and `meta` out of its header."),
+            ("refused", "It holds characters that UTF-8 does not have."),
+        ]
+    )
 
 
-def test_facts_that_are_kept_need_no_lean(probe: LeanProbe, store: FactsStore):
+def test_facts_that_are_kept_need_no_lean(probe: LeanProbe, toolchain: Toolchain, store: FactsStore):
     first = probe.probe(ORIGINAL)
-    toolchain = find_toolchain(load_settings().lean)
     with LeanProbe(toolchain, LeanLimits(cpu_s=60.0), store=store) as other:
         before = psutil.Process().children(recursive=True)
         kept = other.probe(ORIGINAL)
