@@ -36,6 +36,7 @@ class EkidenServer(MCPServer[States]):
         first = definitions[0]
         alone = len(definitions) == 1
         self._tools = dict(_tools(definitions, settings))
+        self._own_texts = {tool.name for definition in definitions for tool in definition.tools if tool.own_text}
         self._errors = {tool.name: definition.errors for definition in definitions for tool in definition.tools}
 
         @asynccontextmanager
@@ -81,6 +82,8 @@ class EkidenServer(MCPServer[States]):
             result = await super().call_tool(name, arguments, context)
         except ToolError as error:
             raise _explained(name, error, self._errors[name]) from error.__cause__
+        if name in self._own_texts:
+            return result
         if isinstance(result, CallToolResult) and result.structured_content is not None:
             text = json.dumps(result.structured_content, ensure_ascii=False)
             return result.model_copy(update={"content": [TextContent(type="text", text=text)]})

@@ -31,6 +31,7 @@ class ToolDefinition:
         destructive: Whether a call may overwrite or delete something.
         idempotent: Whether calling twice with the same arguments does no more than calling once.
         open_world: Whether the tool reaches beyond this machine.
+        own_text: Whether the function makes its whole result, whose text others depend on. Else the text is the data.
     """
 
     function: Callable[..., object]
@@ -39,6 +40,7 @@ class ToolDefinition:
     destructive: bool = False
     idempotent: bool = True
     open_world: bool = False
+    own_text: bool = False
 
     @property
     def name(self) -> str:

@@ -43,6 +43,18 @@ class ServerEntry(NamedTuple):
 
 SERVERS = (
     ServerEntry(
+        name="apply_patch",
+        definition="ekiden_patch.server:SERVER",
+        summary="Edit files by patches, only where this agent may.",
+        environment=(
+            "APPLY_PATCH_WORKSPACE",
+            "APPLY_PATCH_TARGET_FILE",
+            "APPLY_PATCH_OTHER_FILES",
+            "APPLY_PATCH_NODE",
+            "APPLY_PATCH_ROLE",
+        ),
+    ),
+    ServerEntry(
         name="budget",
         definition="ekiden_budget.server:SERVER",
         summary="See, share out and close budgets for model calls.",

@@ -30,6 +30,16 @@ PatchCode = Literal[
     "busy",
     "cannot_read",
     "cannot_write",
+    # what may be edited
+    "not_configured",
+    "path_required",
+    "not_editable",
+    "node_not_found",
+    "node_changed_outside",
+    "changed_outside",
+    "out_of_scope",
+    "syntax_problem",
+    "nothing_to_undo",
 ]
 
 
