@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from platformdirs import user_cache_dir
 
 from ekiden_blueprint.projection import JoinedProjection, Place, joined, prelude, projected
 from ekiden_blueprint.rules import Diagnostic
@@ -37,10 +40,18 @@ def open_lean(settings: Settings, threads: int | None) -> Generator[Elaborator]:
 
 
 class LeanElaborator:
-    """Elaborates blueprints with a Lean of this machine, with LeanArchitect's part of them taken out."""
+    """Elaborates blueprints with a Lean of this machine, with LeanArchitect's part of them taken out.
 
-    def __init__(self, settings: LeanSettings) -> None:
+    What Lean found is kept by content, for the next time and for whoever else asks.
+
+    Args:
+        settings: Which Lean, and its limits.
+        kept: The folder for what Lean found; by default in the user's cache folder.
+    """
+
+    def __init__(self, settings: LeanSettings, kept: Path | None = None) -> None:
         self._settings = settings
+        self._kept = kept or Path(user_cache_dir("ekiden")) / "facts"
         self._probe: LeanProbe | None = None
 
     def elaborate(self, project: Project) -> Elaboration:
@@ -71,13 +82,14 @@ class LeanElaborator:
 
     def _opened(self) -> LeanProbe:
         if self._probe is None:
+            from ekiden_lean.facts_store import FactsStore
             from ekiden_lean.probe import LeanProbe
             from ekiden_lean.submission import LeanLimits
             from ekiden_lean.toolchain import find_toolchain
 
             wanted = self._settings
             limits = LeanLimits(cpu_s=wanted.cpu_s, wall_factor=wanted.wall_factor, memory_bytes=wanted.memory_mb << 20)
-            self._probe = LeanProbe(find_toolchain(wanted), limits)
+            self._probe = LeanProbe(find_toolchain(wanted), limits, store=FactsStore(self._kept))
         return self._probe
 
 

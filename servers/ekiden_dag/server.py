@@ -11,6 +11,7 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from ekiden_blueprint.errors import BlueprintError
+from ekiden_dag.allowing import allowances_of
 from ekiden_dag.elaboration import open_lean
 from ekiden_dag.errors import DagError
 from ekiden_dag.models import (
@@ -168,12 +169,13 @@ def _picture(snapshot: Snapshot, form: Literal["tree", "mermaid", "svg", "json"]
 def _lifespan(open_elaborator: "OpenElaborator | None") -> Lifespan:
     @asynccontextmanager
     async def tracker(settings: "Settings") -> AsyncGenerator[Tracker]:
+        allowances = allowances_of(settings.blueprint)
         if open_elaborator is None:
-            async with _running(Tracker(lambda: Target.of_environment(os.environ), None)) as running:
+            async with _running(Tracker(_target, None, allowances)) as running:
                 yield running
             return
         with open_elaborator(settings, _threads()) as elaborator:
-            async with _running(Tracker(_target, elaborator)) as running:
+            async with _running(Tracker(_target, elaborator, allowances)) as running:
                 yield running
 
     return tracker

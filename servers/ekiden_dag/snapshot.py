@@ -11,7 +11,7 @@ from ekiden_blueprint.edges import edges_of
 from ekiden_blueprint.graph import ProofGraph
 from ekiden_blueprint.parser import parse
 from ekiden_blueprint.project import Project
-from ekiden_blueprint.rules import check
+from ekiden_blueprint.rules import CONTRACT, check
 from ekiden_blueprint.states import Progress
 from ekiden_dag.errors import ConfigurationError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ekiden_blueprint.findings import Finding
-    from ekiden_blueprint.rules import Diagnostic
+    from ekiden_blueprint.rules import Allowances, Diagnostic
     from ekiden_blueprint.rules.facts import CheckedFacts
     from ekiden_dag.target import Target
 
@@ -81,16 +81,24 @@ class Snapshot:
         contents: The bytes of the files.
         project: The parsed files.
         code_key: Names what Lean sees: the same as long as only prose changes.
+        allowances: What the rules allow.
         lean: Lean's part.
     """
 
     contents: tuple[bytes, ...]
     project: Project
     code_key: str
+    allowances: Allowances = CONTRACT
     lean: LeanPart = NO_LEAN
 
     @classmethod
-    def of_contents(cls, target: Target, contents: tuple[bytes, ...], previous: Snapshot | None = None) -> Snapshot:
+    def of_contents(
+        cls,
+        target: Target,
+        contents: tuple[bytes, ...],
+        previous: Snapshot | None = None,
+        allowances: Allowances = CONTRACT,
+    ) -> Snapshot:
         """Parse files, taking over from an earlier snapshot what did not change.
 
         Raises:
@@ -102,7 +110,7 @@ class Snapshot:
             for path, data in zip(target.files, contents, strict=True)
         ]
         project = Project(files)
-        return cls(contents, project, code_key(project))
+        return cls(contents, project, code_key(project), allowances)
 
     def with_lean(self, lean: LeanPart) -> Snapshot:
         """Give the same moment with more from Lean."""
@@ -121,7 +129,7 @@ class Snapshot:
     @cached_property
     def progress(self) -> Progress:
         """The nodes' states."""
-        return Progress(self.graph, self.facts)
+        return Progress(self.graph, self.facts, assumed=self.allowances.assumptions)
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -131,6 +139,7 @@ class Snapshot:
             self.project,
             edges=self.graph.edges,
             diagnostics=None if found is None else found.diagnostics,
+            allowances=self.allowances,
             facts=None if found is None else found.facts,
         )
 

@@ -10,12 +10,14 @@ import anyio
 import anyio.to_thread
 
 from ekiden_blueprint.errors import BlueprintError
+from ekiden_blueprint.rules import CONTRACT
 from ekiden_dag.errors import DagError, ElaborationError
 from ekiden_dag.snapshot import NO_LEAN, RUNNING, LeanPart, Snapshot, read_contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ekiden_blueprint.rules import Allowances
     from ekiden_dag.snapshot import Elaborator
     from ekiden_dag.target import Target
 
@@ -35,9 +37,13 @@ class Tracker:
     Args:
         find_target: Says which blueprint; asked again until it knows.
         elaborator: Asks Lean; without one the text alone speaks.
+        allowances: What the rules allow.
     """
 
-    def __init__(self, find_target: Callable[[], Target], elaborator: Elaborator | None) -> None:
+    def __init__(
+        self, find_target: Callable[[], Target], elaborator: Elaborator | None, allowances: Allowances = CONTRACT
+    ) -> None:
+        self._allowances = allowances
         self._find_target = find_target
         self._elaborator = elaborator
         self._target: Target | None = None
@@ -63,7 +69,7 @@ class Tracker:
             if self._target is None:
                 self._target = self._find_target()
                 self._targeted.set()
-            self._snapshot = await anyio.to_thread.run_sync(_read, self._target, self._snapshot)
+            self._snapshot = await anyio.to_thread.run_sync(_read, self._target, self._snapshot, self._allowances)
             snapshot = self._snapshot = self._snapshot.with_lean(self._lean_part(self._snapshot.code_key))
             if snapshot.lean is RUNNING and (self._wanted is None or self._wanted.code_key != snapshot.code_key):
                 self._wanted = snapshot
@@ -146,11 +152,11 @@ class Tracker:
         self._changed = anyio.Event()
 
 
-def _read(target: Target, previous: Snapshot | None) -> Snapshot:
+def _read(target: Target, previous: Snapshot | None, allowances: Allowances) -> Snapshot:
     contents = read_contents(target)
     if previous is not None and previous.contents == contents:
         return previous
-    return Snapshot.of_contents(target, contents, previous)
+    return Snapshot.of_contents(target, contents, previous, allowances)
 
 
 def _ask(elaborator: Elaborator, wanted: Snapshot) -> LeanPart:
