@@ -47,17 +47,18 @@ def compare(old: NodeView, new_text: str, replacements: Sequence[Replacement], n
     new = view_node(file, found[0], anchor=old.anchor, body_offset=old.body_offset)
     body = old.span("body")
     after = [each for each in replacements if body and each.span == (body.end, body.end) and each.new_text.strip()]
+    in_place = new_text.startswith(old.frozen[0])  # otherwise the helper area is not where it was
     return NodeEdit(
         old.spans,
         changes,
         problems=problems,
         frozen=(frozen := tuple(_frozen(old, new))),
         continued=() if frozen else tuple(_continued(old, new)),
-        body_commands=tuple(_body_commands(old, new)),
+        body_commands=tuple(_inner_commands(old, new) if frozen else _body_commands(old, new)),
         body_attributes=tuple(_body_attributes(old, new)),
         unindented=tuple(_unindented(old, new)),
-        stray=tuple(_stray(old, new)),
-        helpers=tuple(_helpers(old, new)),
+        stray=tuple(_stray(old, new)) if in_place else (),
+        helpers=tuple(_helpers(old, new)) if in_place else (),
         after_body=_change(old, after[0].span.start, after[0].span.end, after[0].new_text) if after else None,
         body_is_placeholder=old.node.body_kind in ("by_sorry", "by_sorry_using"),
         body_can_grow=_can_grow(old),
@@ -143,6 +144,16 @@ def _body_commands(old: NodeView, new: NodeView) -> Iterable[Oddity]:
     if known:
         lost = min(known, key=lambda command: command.span.start)
         yield Oddity(f"what was {_told(lost)}", new.place(lost.span.start))
+
+
+def _inner_commands(old: NodeView, new: NodeView) -> Iterable[Oddity]:
+    """Return the commands inside the new text of the body, where the text after it is not what it was."""
+    tail = len(new.text) - len(old.frozen[-1])
+    if not new.text.endswith(old.frozen[-1]):
+        return
+    for command in new.file.commands:
+        if new.node.span.start < command.span.start < tail:
+            yield Oddity(command.keyword or _first_word(new.text, command), new.place(command.span.start))
 
 
 def _helpers(old: NodeView, new: NodeView) -> Iterable[HelperCommand]:
@@ -243,8 +254,8 @@ def _stray(old: NodeView, new: NodeView) -> Iterable[Oddity]:
     first = commands[0].span.start - new.anchor if commands else len(code)
     if before := code[:first].strip():
         yield Oddity(_cut(before.splitlines()[0]), new.place(new.anchor + code.index(before[0])))
-    for command, following in zip(commands, [*commands[1:], None], strict=True):
-        end = (following.span.start if following else new.head) - new.anchor
+    ends = [*(command.span.start - new.anchor for command in commands[1:]), len(code)]
+    for command, end in zip(commands, ends, strict=False):
         start = _keyword_end(code, command, new.anchor)
         for found in _WORD_AT_MARGIN.finditer(code, start, end):
             if not _GOES_ON.match(found.group()) and code[found.start() - 1] == "\n":
