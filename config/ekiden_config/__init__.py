@@ -11,17 +11,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ekiden_config.blueprint import BlueprintSettings
     from ekiden_config.budget import BudgetDialect, BudgetSettings, PriceSettings, UpstreamSettings
     from ekiden_config.cayley import CayleySettings
     from ekiden_config.errors import ConfigError
     from ekiden_config.judge import DefaultPolicy, JudgeName, JudgeSettings
     from ekiden_config.lean import LeanSettings
     from ekiden_config.marathon import MarathonSettings
+    from ekiden_config.patch import PatchFileSettings, PatchSettings
     from ekiden_config.servers import HttpSettings, ServerSettings
     from ekiden_config.settings import Settings, default_settings, load_settings
 
 _HOMES = {
     "BudgetDialect": "budget",
+    "BlueprintSettings": "blueprint",
     "BudgetSettings": "budget",
     "CayleySettings": "cayley",
     "ConfigError": "errors",
@@ -31,6 +34,8 @@ _HOMES = {
     "JudgeSettings": "judge",
     "LeanSettings": "lean",
     "MarathonSettings": "marathon",
+    "PatchFileSettings": "patch",
+    "PatchSettings": "patch",
     "PriceSettings": "budget",
     "ServerSettings": "servers",
     "Settings": "settings",
@@ -40,6 +45,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BlueprintSettings",
     "BudgetDialect",
     "BudgetSettings",
     "CayleySettings",
@@ -50,6 +56,8 @@ __all__ = [
     "JudgeSettings",
     "LeanSettings",
     "MarathonSettings",
+    "PatchFileSettings",
+    "PatchSettings",
     "PriceSettings",
     "ServerSettings",
     "Settings",

@@ -12,12 +12,14 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings.exceptions import SettingsError
 
+from ekiden_config.blueprint import BlueprintSettings
 from ekiden_config.budget import BudgetSettings
 from ekiden_config.cayley import CayleySettings
 from ekiden_config.errors import ConfigError
 from ekiden_config.judge import JudgeSettings
 from ekiden_config.lean import LeanSettings
 from ekiden_config.marathon import MarathonSettings
+from ekiden_config.patch import PatchSettings
 from ekiden_config.places import PREFIXES, SEPARATOR, project_file, user_file
 from ekiden_config.servers import HttpSettings, ServerSettings
 
@@ -29,12 +31,14 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(extra="forbid", frozen=True)
 
+    blueprint: BlueprintSettings
     budget: BudgetSettings
     cayley: CayleySettings
     http: HttpSettings
     judge: JudgeSettings
     lean: LeanSettings
     marathon: MarathonSettings
+    patch: PatchSettings
     servers: dict[str, ServerSettings] = Field(description="Server name to what it offers.")
 
     @classmethod

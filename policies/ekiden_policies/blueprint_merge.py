@@ -53,6 +53,16 @@ def assignment_of(branch: str, title: str) -> Assignment | None:
     return None
 
 
+_CLOSING = re.compile(
+    r"(?<![\w/-])(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? +#([1-9][0-9]{0,8})(?![\w/])", re.IGNORECASE
+)
+
+
+def closed_issues(body: str) -> tuple[int, ...]:
+    """Tell which issues a pull request's text says it closes: each with a keyword of its own right before it."""
+    return tuple(dict.fromkeys(int(number) for number in _CLOSING.findall(body)))
+
+
 @dataclass(frozen=True, slots=True)
 class PullRequest:
     """What a forge says of a pull request.

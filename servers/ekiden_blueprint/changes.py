@@ -64,11 +64,10 @@ def _old(before: BlueprintNode, after: BlueprintNode, base: Version, head: Versi
     name = after.full_name
     was, known = base.declarations.get(plain_name(name)), head.declarations.get(plain_name(name))
     if was is not None and known is not None and not was.refusal and not known.refusal:
-        becomes = f"lean:{known.meaning_hash}"
         same = (was.kind, was.type_hash, was.meaning_hash) == (known.kind, known.type_hash, known.meaning_hash)
     else:
-        becomes = f"text:{head.meaning_in_text(after)}"
         same = base.meaning_in_text(before) == head.meaning_in_text(after)
+    becomes = f"text:{head.meaning_in_text(after)}"
     if before.keyword == TARGET != after.keyword:  # it would no longer be guarded
         becomes, same = after.keyword or "nothing", False
     return NodeChange(

@@ -34,7 +34,7 @@ def pull_report(verdict: Verdict, *, run_url: str = "", decision: Sequence[str] 
     """
     headline = "Blueprint verified" if verdict.overall_pass else "Blueprint not verified"
     parts = [MARKER, f"## {'✅' if verdict.overall_pass else '❌'} {headline}", _opening(verdict, run_url)]
-    parts += [f"- {_words(sentence)}" for sentence in decision]
+    parts += [f"- {code(sentence)}" for sentence in decision]
     parts += [_checks(verdict), _findings(verdict), _targets(verdict), _assumptions(verdict), _next_step(verdict)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -139,7 +139,7 @@ def code(text: str) -> str:
 
 def _words(text: str) -> str:
     """Keep letters, digits and plain punctuation of what is a word of ours."""
-    return re.sub(r"[^\w .,:;'()/-]", "", _UNPRINTABLE.sub(" ", text))[:_MOST_CHARACTERS]
+    return re.sub(r"[^\w ,:;'()-]", "", _UNPRINTABLE.sub(" ", text))[:_MOST_CHARACTERS]
 
 
 def _listed(names: Iterable[str]) -> str:

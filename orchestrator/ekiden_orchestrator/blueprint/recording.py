@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ekiden_blueprint.findings import Finding
     from ekiden_orchestrator.blueprint.elaborating import VerifiedDeclaration
     from ekiden_orchestrator.blueprint.verifying import Verified
+    from ekiden_policies.blueprint_roles import NodeChange
 
 
 def verdict_of(verified: Verified) -> Verdict:
@@ -68,7 +69,7 @@ def _target(verified: Verified, name: str, facts: Mapping[str, VerifiedDeclarati
     return TargetRecord(
         name=name,
         state=verified.progress.states[name],
-        axioms=known and known.axioms,
+        axioms=None if known is None else known.axioms,
         rests_on_sorry=None if known is None else known.sorry,
         unproved=known.unproved if known else (),
     )
@@ -98,11 +99,7 @@ def _change(verified: Verified) -> ChangeRecord | None:
     if verified.changed is None:
         return None
     merged, assignment = verified.changed.merged, verified.changed.assignment
-    changed = [
-        f"{one.name}: {'added' if one.is_new else 'removed' if one.is_gone else ', '.join(sorted(one.parts)) or 'meaning'}"
-        for one in verified.changed.change.nodes
-        if one.is_new or one.is_gone or one.parts or one.meaning == "changed"
-    ]
+    changed = [_told(one) for one in verified.changed.change.nodes if _differs(one)]
     return ChangeRecord(
         role=assignment.role,
         node=assignment.node,
@@ -111,6 +108,15 @@ def _change(verified: Verified) -> ChangeRecord | None:
         tree=merged.tree,
         changed=tuple(changed),
     )
+
+
+def _differs(node: NodeChange) -> bool:
+    return node.is_new or node.is_gone or bool(node.parts) or node.meaning == "changed"
+
+
+def _told(node: NodeChange) -> str:
+    parts = ", ".join(sorted(node.parts)) or "meaning"
+    return f"{node.name}: {'added' if node.is_new else 'removed' if node.is_gone else parts}"
 
 
 def _line(finding: Finding) -> str:

@@ -182,7 +182,7 @@ def test_leans_hashes_win_over_the_text():
         BASE.replace("IsEven 4", "(IsEven 4)"), *(Fact(name) for name in ("IsEven", "one", "own", "goal"))
     )
     goal = compare(base, other_text).nodes[-1]
-    assert (goal.meaning, goal.parts, goal.becomes) == ("same", {"signature"}, "lean:m")
+    assert (goal.meaning, goal.parts) == ("same", {"signature"})
 
 
 def test_a_declaration_that_is_no_node_is_compared_by_lean():
