@@ -161,9 +161,10 @@ def mermaid(progress: Progress, only: Collection[str] | None = None) -> str:
 def dot(progress: Progress, only: Collection[str] | None = None) -> str:
     """Give the graph as Graphviz text, with a legend."""
     shown = _shown(progress, only)
+    edges = list(_edges(progress, only))
     lines = [
         "digraph blueprint {",
-        f"  graph [{_LAYOUT}];",
+        f"  graph [{_LAYOUT}{_HASTE if len(edges) > _MANY_EDGES else ''}];",
         '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=11];',
         '  edge [color="#616161", arrowsize=0.7];',
     ]
@@ -174,7 +175,7 @@ def dot(progress: Progress, only: Collection[str] | None = None) -> str:
         wide = ", penwidth=2" if node.keyword == "theorem" else ""
         colours = f'fillcolor="{look.fill}", color="{look.line}"'
         lines.append(f"  {_quoted(name)} [label={_quoted(name)}, {colours}, tooltip={tip}{wide}];")
-    for parent, child in _edges(progress, only):
+    for parent, child in edges:
         marks = ["style=dashed"] if _carried(progress, parent, child) else []
         marks += ['penwidth=2.5, color="#000000"'] if _is_critical(progress, parent, child) else []
         lines.append(f"  {_quoted(parent)} -> {_quoted(child)}" + (f" [{', '.join(marks)}];" if marks else ";"))
@@ -289,6 +290,9 @@ def around(progress: Progress, name: str) -> frozenset[str]:
     return frozenset({name, *graph.ancestors(name), *graph.descendants(name)})
 
 
+_MANY_EDGES = 400
+_HASTE = ", nslimit=0.5, mclimit=0.1, splines=polyline"
+"""Spares a large picture most of the search for the fewest crossings, which would take most of a minute."""
 _LAYOUT = 'rankdir=TB, nodesep=0.25, ranksep=0.45, bgcolor="white", fontname="Helvetica"'
 
 

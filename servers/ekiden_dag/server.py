@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT_S = 50.0
 LONGEST_PICTURE = 24_000
+MOST_DRAWN = 60
 
 INSTRUCTIONS = f"""\
 Answers questions about the proof graph of one blueprint, always of its files as they are now. Start with dag_overview:
@@ -121,10 +122,7 @@ async def dag_draw(
     def work(snapshot: Snapshot) -> Picture:
         picture = _picture(snapshot, form, around)
         if len(picture) > LONGEST_PICTURE:
-            raise DagError(
-                f"The picture has {len(picture)} characters, more than {LONGEST_PICTURE}. Give 'around', or use "
-                "dag_overview; people draw it whole with `ekiden blueprint graph`."
-            )
+            raise _too_large(f"has {len(picture)} characters, more than {LONGEST_PICTURE}")
         return Picture(picture=picture)
 
     return await _answer(ctx, work)
@@ -159,11 +157,19 @@ def _picture(snapshot: Snapshot, form: Literal["tree", "mermaid", "svg", "json"]
         case "mermaid":
             return pictures.mermaid(progress, only)
         case "svg":
+            if (nodes := len(progress.states if only is None else only)) > MOST_DRAWN:  # laying it out takes long
+                raise _too_large(f"has {nodes} nodes, more than {MOST_DRAWN}")
             return pictures.svg(progress, only)
         case "json":
             return json.dumps(pictures.json_picture(progress, only), ensure_ascii=False)
         case _:
             assert_never(form)
+
+
+def _too_large(how: str) -> DagError:
+    return DagError(
+        f"The picture {how}. Give 'around', or use dag_overview; people draw it whole with `ekiden blueprint graph`."
+    )
 
 
 def _lifespan(open_elaborator: "OpenElaborator | None") -> Lifespan:

@@ -268,7 +268,8 @@ async def test_an_svg_picture_is_drawn_where_graphviz_is(client: Client) -> None
 async def test_a_picture_too_large_for_an_answer_is_refused_with_the_way_out(client: Client, blueprint: Path) -> None:
     nodes = [node(f"lemma l{place} : True") for place in range(400)]
     blueprint.write_text(text_of(*nodes), encoding="utf-8")
-    assert "Give 'around'" in await refusal(client, "dag_draw", form="json")
+    for form in ("json", "svg"):
+        assert "Give 'around'" in await refusal(client, "dag_draw", form=form)
     assert "l7" in (await answer(client, "dag_draw", form="json", around="l7"))["picture"]
 
 

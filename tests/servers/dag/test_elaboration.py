@@ -1,0 +1,72 @@
+"""A real Lean elaborates a blueprint, and the graph is what it made of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from blueprint_graphs import node
+from ekiden_blueprint import Project, parse
+from ekiden_config import load_settings
+from ekiden_dag.elaboration import LeanElaborator
+from ekiden_dag.errors import ElaborationError
+from ekiden_dag.snapshot import LeanPart, Snapshot, code_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST = "\n".join(
+    [
+        "import Architect\n",
+        node("def D : Nat := 0"),
+        node("lemma a : 0 = 0", body="rfl"),
+        node("lemma b : 1 = 1", "lem:a"),
+        node("def E : {n : Nat // n = n} := ⟨1, b ▸ rfl⟩"),
+    ]
+)
+SECOND = "\n".join(
+    [
+        "import First\n",
+        node("lemma p : E.1 = E.1", body="rfl").replace("lemma p", "private lemma p"),
+        node("theorem t : D = 0 ∧ True", "lem:b", "lem:p"),
+        node("theorem u : E.1 = E.1"),
+        node("theorem v : True", body="have := @p\n  admit"),
+    ]
+)
+
+
+@pytest.mark.lean
+@pytest.mark.timeout(600)
+def test_edges_states_and_messages_come_from_lean(tmp_path: Path) -> None:
+    project = Project([parse(FIRST, "First.lean"), parse(SECOND, "Second.lean")])
+    elaborator = LeanElaborator(load_settings().lean, tmp_path)
+    try:
+        found = elaborator.elaborate(project)
+    finally:
+        elaborator.close()
+    assert found.facts.outcome == "complete", found.facts.message
+    snapshot = Snapshot((), project, code_key(project), lean=LeanPart.of_elaboration(found))
+    edges = snapshot.graph.edges
+    assert edges.parents == {"a": (), "b": ("a",), "p": ("b",), "t": ("b", "p"), "u": ("b",), "v": ("b", "p")}
+    assert edges.through_definitions["u"] == ("b",)
+    assert (edges.origin, edges.unknown) == ("elaborated", ())
+    assert snapshot.progress.states == {
+        "a": "proved", "b": "ready", "p": "proved", "t": "waiting", "u": "waiting", "v": "waiting",
+    }  # fmt: skip
+    places = {(message.path, message.line) for message in found.diagnostics}
+    lines = [(file.source.path, file.source.text.split("\n")) for file in project.files]
+    sorries = {(path, text.index(f"{start} := by") + 1) for path, text in lines for start in [
+        "lemma b : 1 = 1", "theorem t : D = 0 ∧ True", "theorem u : E.1 = E.1", "theorem v : True"
+    ] if f"{start} := by" in text}  # fmt: skip
+    assert places == sorries
+
+
+def test_without_a_lean_elaborating_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = load_settings({"lean": {"toolchain": "wasm", "home": tmp_path / "none"}}).lean
+    elaborator = LeanElaborator(settings, tmp_path / "kept")
+    with pytest.raises(ElaborationError, match="ekiden lean install"):
+        elaborator.elaborate(Project([parse(FIRST, "First.lean")]))
+    elaborator.close()
