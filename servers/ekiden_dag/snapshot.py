@@ -66,6 +66,8 @@ class LeanPart:
         facts = found.facts
         if facts.outcome == "complete":
             return cls("done", f"Lean has elaborated the blueprint. {facts.message}", found)
+        if facts.outcome == "unavailable":  # as good as no Lean
+            return cls("absent", f"Lean cannot be asked: {facts.message} Edges and states are what the text declares.")
         return cls("failed", f"Lean came to no end ({facts.outcome}): {facts.message}", found)
 
 

@@ -219,6 +219,14 @@ async def test_lean_that_came_to_no_end_leaves_the_text(with_lean: Client, lean:
     assert (await answer(with_lean, "parent_nodes", lean_name="t"))["origin"] == "declared"
 
 
+async def test_a_lean_without_the_library_is_as_good_as_none(with_lean: Client, lean: ScriptedLean) -> None:
+    lean.outcome = "unavailable"
+    lean.may_answer.set()
+    told = await verdict(with_lean)
+    assert told["lean"].startswith("Lean cannot be asked: It says so.")
+    assert not any("BP103" in finding for finding in told["findings"])
+
+
 async def test_a_node_is_shown_with_the_reasons_for_its_state(client: Client) -> None:
     report = await answer(client, "dag_node", lean_name="t")
     source = report.pop("source")
