@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from ekiden_orchestrator.commands import budget, cayley, certificate, doctor, judge, lean, marathon, servers, solo
+from ekiden_orchestrator.commands import (
+    blueprint,
+    budget,
+    cayley,
+    certificate,
+    doctor,
+    judge,
+    lean,
+    marathon,
+    servers,
+    solo,
+)
 from ekiden_orchestrator.errors import report
 
 app = typer.Typer(
@@ -19,6 +30,7 @@ app = typer.Typer(
 app.add_typer(servers.app)
 app.add_typer(marathon.app)
 app.add_typer(solo.app)
+app.add_typer(blueprint.app)
 app.add_typer(budget.app)
 app.add_typer(judge.app)
 app.add_typer(certificate.app)

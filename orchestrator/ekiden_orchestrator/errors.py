@@ -12,9 +12,11 @@ UNWRITTEN = 1
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _BASES = frozenset(
     {
+        "ekiden_blueprint.errors.BlueprintError",
         "ekiden_budget.errors.BudgetError",
         "ekiden_cayley.errors.CayleyError",
         "ekiden_config.errors.ConfigError",
+        "ekiden_dag.errors.DagError",
         "ekiden_judge.errors.JudgeError",
         "ekiden_kit.errors.KitError",
         "ekiden_lean.errors.LeanError",
