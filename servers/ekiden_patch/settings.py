@@ -99,7 +99,7 @@ def _listed(value: str) -> list[str]:
             raise _wrong("APPLY_PATCH_OTHER_FILES is no JSON array of names.")
         found = [str(name).strip() for name in names]
     else:
-        found = [name.strip() for name in value.replace("\n", ",").split(",")]
+        found = [name.strip() for name in value.replace(",\n", "\n").replace("\n", ",").split(",")]
     if "" in found:
         raise _wrong("APPLY_PATCH_OTHER_FILES has an empty entry.")
     return found
