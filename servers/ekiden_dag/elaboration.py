@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from platformdirs import user_cache_dir
@@ -13,6 +14,7 @@ from ekiden_blueprint.rules import Diagnostic
 from ekiden_dag.errors import ElaborationError
 from ekiden_dag.snapshot import Elaboration
 from ekiden_lean.errors import LeanError
+from ekiden_warden.errors import WardenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -53,6 +55,8 @@ class LeanElaborator:
         self._settings = settings
         self._kept = kept or Path(user_cache_dir("ekiden")) / "facts"
         self._probe: LeanProbe | None = None
+        self._using = Lock()  # guards the probe: who uses it may close it
+        self._closed = False
 
     def elaborate(self, project: Project) -> Elaboration:
         """Elaborate a blueprint.
@@ -63,10 +67,14 @@ class LeanElaborator:
         from ekiden_lean.submission import TrustedModule
 
         text = _projection(project)
-        try:
-            facts = self._opened().probe(text.text, prelude=(TrustedModule(_PRELUDE, prelude()),))
-        except LeanError as error:
-            raise ElaborationError(str(error)) from error
+        with self._using:
+            try:
+                facts = self._opened().probe(text.text, prelude=(TrustedModule(_PRELUDE, prelude()),))
+            except (LeanError, WardenError) as error:
+                raise ElaborationError(str(error)) from error
+            finally:
+                if self._closed:
+                    self._close()
         messages = [
             Diagnostic(
                 found.severity, found.message, text.place(found.line).line, found.column, text.place(found.line).path
@@ -76,9 +84,18 @@ class LeanElaborator:
         return Elaboration(facts, messages)
 
     def close(self) -> None:
-        """End Lean's processes."""
+        """End Lean's processes; one that is at work ends when it is done, or with this program."""
+        self._closed = True
+        if self._using.acquire(blocking=False):
+            try:
+                self._close()
+            finally:
+                self._using.release()
+
+    def _close(self) -> None:
         if self._probe is not None:
             self._probe.close()
+            self._probe = None
 
     def _opened(self) -> LeanProbe:
         if self._probe is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections import OrderedDict
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import anyio
@@ -134,8 +136,7 @@ class Tracker:
             if wanted is None or wanted.code_key in self._found:
                 await changed.wait()
                 continue
-            part = await anyio.to_thread.run_sync(_ask, self._elaborator, wanted, abandon_on_cancel=True)
-            self._found[wanted.code_key] = part
+            self._found[wanted.code_key] = await _asked(self._elaborator, wanted)
             while len(self._found) > _KEPT:
                 self._found.popitem(last=False)
             self._tell()
@@ -157,6 +158,21 @@ def _read(target: Target, previous: Snapshot | None, allowances: Allowances) -> 
     if previous is not None and previous.contents == contents:
         return previous
     return Snapshot.of_contents(target, contents, previous, allowances)
+
+
+async def _asked(elaborator: Elaborator, wanted: Snapshot) -> LeanPart:
+    """Ask Lean on a thread that this program need not wait for when it ends, unlike those of anyio."""
+    parts: list[LeanPart] = []
+    done, working = socket.socketpair()
+
+    def work() -> None:
+        with working:  # closing it makes the other end readable
+            parts.append(_ask(elaborator, wanted))
+
+    with done:
+        Thread(target=work, name="elaboration", daemon=True).start()
+        await anyio.wait_readable(done)
+    return parts[0]
 
 
 def _ask(elaborator: Elaborator, wanted: Snapshot) -> LeanPart:
