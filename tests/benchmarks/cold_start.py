@@ -48,6 +48,10 @@ def echo() -> str:
 server.run("stdio")
 """
 FIRST_CALLS: dict[str, dict[str, Any]] = {
+    "apply_patch": {
+        "name": "apply_patch_dry_run",
+        "arguments": {"path": "pyproject.toml", "patch": "*** Begin Patch\n@@\n-[project]\n+[project]\n*** End Patch"},
+    },
     "cayley": {"name": "cayley_refute", "arguments": {"law1": "x = x * y", "law2": "x = y"}},
     "judge": {
         "name": "judge_answer",

@@ -43,8 +43,10 @@ def undescribed(schema: dict[str, Any], path: str) -> list[str]:
 
 
 def test_names_of_servers_and_tools_are_unique_and_short() -> None:
-    names = [entry.name for entry in SERVERS] + [tool.name for entry in SERVERS for tool in entry.load().tools]
-    assert len(set(names)) == len(names)
+    servers = [entry.name for entry in SERVERS]
+    tools = [tool.name for entry in SERVERS for tool in entry.load().tools]
+    names = servers + tools
+    assert (len(set(servers)), len(set(tools))) == (len(servers), len(tools))
     assert [name for name in names if len(name) > MAX_NAME or not name.replace("_", "").isalnum()] == []
 
 
