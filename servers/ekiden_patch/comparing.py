@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ekiden_blueprint import BlueprintFile, Command
     from ekiden_patch.applying import Replacement
+    from ekiden_policies.edit_scope import EditableSpan
 
 _ATTRIBUTE = re.compile(rf"(?:(?:local|scoped)\s+|-\s*)?({IDENTIFIER})")
 _DECLARES = frozenset({"node", "declaration", "axiom", "example", "opaque"})
@@ -236,12 +237,18 @@ def _unindented(old: NodeView, new: NodeView) -> Iterable[Oddity]:
     before, after = old.span("body"), new.span("body")
     if before is None or after is None:
         return
-    known = set(old.text[before.start : before.end].split("\n"))
-    at = after.start
-    for line in new.text[after.start : after.end].split("\n"):
-        at_margin = at == 0 or new.text[at - 1] == "\n"
-        if at_margin and line.strip() and line[0] not in " \t" and line not in known:
+    known = {line for _, line in _lines_at_margin(old, before)}
+    for at, line in _lines_at_margin(new, after):
+        if line not in known:
             yield Oddity(_cut(line), new.place(at))
+
+
+def _lines_at_margin(view: NodeView, span: EditableSpan) -> Iterable[tuple[int, str]]:
+    """Return the lines of a span that begin at column 1 and have something there, and where they begin."""
+    at = span.start
+    for line in view.text[span.start : span.end].split("\n"):
+        if line.strip() and line[0] not in " \t" and (at == 0 or view.text[at - 1] == "\n"):
+            yield at, line
         at += len(line) + 1
 
 

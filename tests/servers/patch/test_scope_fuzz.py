@@ -104,11 +104,29 @@ HOSTILE = (
     "opaque cheat : Nat",
 )
 PROSE = ("text", "-/", "/-", r"\cref{lem:first-0}", "∀", '"', "axiom x : False", ")", "]", "\n", "=", "\\")
+TWISTS = (
+    ("@[blueprint", "@[simp, blueprint"),
+    ("@[blueprint", "@[local instance, blueprint"),
+    ("@[blueprint", "open Classical in\n@[blueprint"),
+    ("lemma aux", "theorem aux"),
+    ("lemma aux", "instance aux"),
+    ("lemma aux", "axiom aux"),
+    ("lemma aux", "unsafe lemma aux"),
+    ("lemma aux", "@[reducible] def aux"),
+    ("lemma aux", "lemma Nat --"),
+    ("lemma aux", "lemma target --"),
+    ("lemma aux", "def Other.rfl --"),
+    ("-/)", "-/) (x := 1)"),
+    (" := ", " :="),
+)
 OWN_COMMANDS = re.compile(
     r"(?<![\w.])(?:axiom|notation|macro|variable|instance|example|opaque|attribute|namespace|section|mutual|deriving|"
-    r"import)(?![\w.])|^[^\s|]",
-    re.MULTILINE,
+    r"import)(?![\w.])|(?<=\n)[^\s|]"
 )
+
+
+OPENS_MEANING = re.compile(r"\s*(?:axiom|notation|macro|variable|instance|open(?! Nat in simp)|set_option|end)\b")
+LOCKED_OUT = frozenset({"node_changed_outside", "changed_outside", "node_not_found"})
 
 
 class Generated(NamedTuple):
@@ -155,30 +173,54 @@ def interiors(text: str, frozen: tuple[str, ...]) -> list[str] | None:
     return [*found, text[at:end]]
 
 
-def mutated(draw: random.Random, text: str) -> str:
-    """Return a text with a few changes, most of them in and around the target."""
+def mutated(draw: random.Random, text: str, frozen: tuple[str, ...]) -> str:
+    """Return a text with a few changes: in one part that may be edited, or anywhere."""
+    if draw.random() < 0.3:
+        return with_lines_changed(draw, text)
+    parts = interiors(text, frozen)
+    assert parts is not None
+    index = draw.choice((0, 0, 1, 2, 3, 4, 4, 4))
+    if index == 0:
+        parts[0] = with_helper(draw, parts[0])
+    elif index == 4:
+        parts[4] = with_lines_changed(draw, parts[4])
+    else:
+        at = draw.randrange(len(parts[index]) + 1)
+        words = "".join(draw.choice(PROSE) for _ in range(draw.randint(1, 2)))
+        parts[index] = parts[index][:at] + words + parts[index][at + draw.randint(0, 4) :]
+    return "".join(part for pair in zip(frozen, (*parts, ""), strict=True) for part in pair)
+
+
+def with_helper(draw: random.Random, area: str) -> str:
+    """Return a helper area with a helper more, with one less, or with lines of another kind."""
+    helper = node(f"aux_{draw.randrange(999)}", draw.choice(STATEMENTS), draw.choice(BODIES))
+    move = draw.random()
+    if move < 0.4:
+        return f"\n{helper}{area}"
+    if move < 0.6:
+        old, new = draw.choice(TWISTS)
+        return f"\n{helper.replace(old, new, 1)}{area}"
+    if move < 0.7:
+        return "\n"
+    return with_lines_changed(draw, f"\n{helper}{area}")
+
+
+def with_lines_changed(draw: random.Random, text: str) -> str:
+    """Return a text of which some lines were inserted, rewritten or deleted."""
     lines = text.split("\n")
-    own = [at for at, line in enumerate(lines) if "target" in line or "Prose." in line or "Proof." in line]
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        near = draw.choice(own) + draw.randint(-2, 4) if own and draw.random() < 0.9 else draw.randrange(len(lines))
-        at = min(max(near, 0), len(lines) - 1)
+        at = draw.randrange(len(lines))
         new = draw.choice(GOOD if draw.random() < 0.6 else HOSTILE)
         move = draw.random()
-        if move < 0.3:
+        if move < 0.4:
             lines.insert(at, new)
-        elif move < 0.55:
+        elif move < 0.7:
             lines[at] = new
-        elif move < 0.65:
+        elif move < 0.8 and len(lines) > 1:
             del lines[at]
-        elif move < 0.75:
-            helper = node(f"aux_{draw.randrange(99)}", draw.choice(STATEMENTS), draw.choice(BODIES))
-            head = next((at for at, line in enumerate(lines) if '"lem:target"' in line), at)
-            lines[head:head] = helper.split("\n")
-        elif lines[at]:
-            cut = draw.randrange(len(lines[at]))
+        else:
+            cut = draw.randrange(len(lines[at]) + 1)
             lines[at] = lines[at][:cut] + draw.choice(PROSE) + lines[at][cut + draw.randint(0, 3) :]
-        if not lines:
-            lines = [""]
     return "\n".join(lines)
 
 
@@ -190,9 +232,10 @@ def fuzz(seed: int, patches: int) -> Counter[str]:
         text, frozen = generated(draw)
         guard = NodeGuard(FileScope("Main.lean", "target"), text)
         for _ in range(SESSION):
-            patch = patch_between(text, mutated(draw, text), draw.choice((0, 1, 3)))
+            patch = patch_between(text, mutated(draw, text, frozen), draw.choice((0, 1, 3)))
             outcome, new_text = attempt(guard, text, patch)
             outcomes[outcome] += 1
+            assert outcome not in LOCKED_OUT, f"no patch is accepted any more after\n{text}"
             if outcome == "accepted":
                 check(new_text, frozen, patch)
                 text = new_text
@@ -205,7 +248,6 @@ def attempt(guard: NodeGuard, text: str, patch: str) -> tuple[str, str]:
         view = guard.view(text)
         applied = guard.fitted(view, apply_patch(text, parse_patch(patch), ambiguity="first"))
     except PatchError as error:
-        assert error.code not in {"node_changed_outside", "changed_outside", "node_not_found"}, f"locked out: {error}"
         return error.code, text
     violations = guard.judge(view, applied.text, applied.replacements)
     return ("refused: " + violations[0].code, text) if violations else ("accepted", applied.text)
@@ -218,7 +260,7 @@ def check(text: str, frozen: tuple[str, ...], patch: str) -> None:
     helpers, body = parts[0], parts[-1]
     assert not OWN_COMMANDS.search(bare(body)), f"a command got into the proof by\n{patch}"
     for line in bare(helpers).split("\n"):
-        assert not re.match(r"\s*(?:axiom|notation|macro|variable|instance|open|set_option|end)\b", line), patch
+        assert not OPENS_MEANING.match(line), patch
     assert parse(text).problems == (), patch
 
 

@@ -125,6 +125,11 @@ def test_every_other_node_and_the_header_are_frozen(desk: Workspace, folder: Pat
     assert refused(desk, folder, old, f"{old} x") == {"outside_scope"}
 
 
+def test_a_word_of_the_old_proof_does_not_return_at_column_one(folder: Path) -> None:
+    desk = open_workspace(folder, TEXT.replace(TARGET, node("target", "(n : Nat) : n = n", "rfl\n  rfl")))
+    assert refused(desk, folder, "n = n := rfl\n  rfl\n", "n = n :=\n  f\nrfl\n  rfl\n") == {"unindented_line"}
+
+
 # changes by others
 
 

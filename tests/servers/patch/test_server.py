@@ -107,11 +107,13 @@ async def test_a_patch_is_tried_applied_and_taken_back(scoped: Path) -> None:
 async def test_a_refusal_is_text_that_a_model_can_act_on_with_its_data(scoped: Path) -> None:
     async with served() as client:
         told = await refusal(client, "apply_patch", patch=CHEAT)
-    assert told.rsplit("\n", 1)[0] == snapshot("""\
-out_of_scope: The patch of 'Main.lean' is refused; nothing was written.
-- outside_scope: replace at original 20:14-20:31 is outside the editable spans; the nearest editable span is body 21:1-22:1.
-Editable for 'target': helper_area 14:1-15:1; statement 16:20-16:38; proof 17:16-17:39; title 18:16-18:30; body 21:1-22:1.\
-""")
+    assert told.split("\n")[:-1] == [
+        "out_of_scope: The patch of 'Main.lean' is refused; nothing was written.",
+        "- outside_scope: replace at original 20:14-20:31 is outside the editable spans; the nearest editable span is "
+        "body 21:1-22:1.",
+        "Editable for 'target': helper_area 14:1-15:1; statement 16:20-16:38; proof 17:16-17:39; title 18:16-18:30; "
+        "body 21:1-22:1.",
+    ]
     data = data_of(told)
     assert data["code"] == "out_of_scope"
     assert data["violations"][0]["start"] == "20:14"
