@@ -54,8 +54,8 @@ class TargetRecord(_Record):
 
     name: str
     state: str
-    axioms: tuple[str, ...] | None
-    rests_on_sorry: bool | None
+    axioms: tuple[str, ...] | None = None
+    rests_on_sorry: bool | None = None
     unproved: tuple[str, ...] = ()
 
 
@@ -64,7 +64,7 @@ class AssumptionRecord(_Record):
 
     name: str
     present: bool
-    used_by: tuple[str, ...] | None
+    used_by: tuple[str, ...] | None = None
 
 
 class LeanRecord(_Record):
