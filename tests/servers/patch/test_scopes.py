@@ -247,6 +247,15 @@ def test_what_would_belong_to_the_node_is_no_helper(desk: Workspace, folder: Pat
     refused(desk, folder, HEAD_OF_TARGET, f"\n{HELPER}\n{last}{HEAD_OF_TARGET}")
 
 
+@pytest.mark.parametrize(
+    "last",
+    ["/-- A doc comment. -/", "@[simp]", "private", "open Nat in", "set_option autoImplicit true in", "include n in"],
+)
+def test_a_proof_or_a_helper_does_not_reach_into_what_follows(desk: Workspace, folder: Path, last: str) -> None:
+    refused(desk, folder, AFTER_TARGET, AFTER_TARGET.replace("  sorry\n", f"  rfl\n  {last}\n"))
+    assert put_before(desk, folder, f"{HELPER}  {last}\n")
+
+
 @pytest.mark.parametrize("line", ["  simp", "  <;> simp", "  -- an indented comment"])
 def test_nothing_is_added_to_the_node_before(desk: Workspace, folder: Path, line: str) -> None:
     assert put_before(desk, folder, f"{line}\n") & {"continues_frozen_text", "stray_text"}

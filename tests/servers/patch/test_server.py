@@ -160,6 +160,16 @@ async def test_a_stale_hash_is_refused_and_a_change_by_others_told(scoped: Path)
         await both(client, "apply_patch", patch=PROVE, expected_sha256=data["found_sha256"])
 
 
+async def test_a_patch_is_not_taken_back_over_the_work_of_others(work: Path) -> None:
+    async with served() as client:
+        await both(client, "apply_patch", patch=NOTE, path="other.md")
+        (work / "other.md").write_text("theirs\n", encoding="utf-8")
+        assert data_of(await refusal(client, "patch_undo", path="other.md"))["code"] == "stale"
+        (work / "other.md").write_text("new\n", encoding="utf-8")
+        await both(client, "patch_undo", path="other.md")
+    assert (work / "other.md").read_text(encoding="utf-8") == "old\n"
+
+
 async def test_an_ambiguous_patch_is_refused_with_its_places_unless_the_first_is_asked_for(work: Path) -> None:
     (work / "other.md").write_text("old\nx\nold\n", encoding="utf-8")
     async with served() as client:
