@@ -2,64 +2,55 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from blueprint_graphs import node
-from blueprint_repository import BASE, DONE, EVEN, FINISHED, GOAL, ONE, OWN
+from blueprint_repository import BASE, DONE, FINISHED
 from ekiden_blueprint import Project, parse
 from ekiden_blueprint.changes import compare
 from ekiden_blueprint.version import Version
-from ekiden_config import default_settings
+from ekiden_config import load_settings
 from ekiden_dag.allowing import allowances_of
 from ekiden_orchestrator.blueprint.elaborating import elaborator
 from ekiden_orchestrator.blueprint.recording import verdict_of
 from ekiden_orchestrator.blueprint.verifying import verify
 from ekiden_policies.blueprint_roles import judge_change
 
+if TYPE_CHECKING:
+    from ekiden_orchestrator.blueprint.elaborating import Elaborated
+
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
 
-HELPER = node("instance fresh : OfNat Nat 4 := ⟨5⟩")
+FOUR_IS_FIVE = node("instance fresh : OfNat Nat 4 := ⟨5⟩")
 CHOICE = node("theorem choice (p : Prop) : p ∨ ¬ p", body="exact Classical.em p")
-CHEAT = node("theorem cheat : 1 = 2", body="exact hole").replace(
-    "@[blueprint", "theorem hole : 1 = 2 := by\n  simp [foo]\n\n@[blueprint"
-)
-TOO_FAR = node("axiom deep : ∀ n, IsEven n")
-
-
-def plain(text: str) -> str:
-    return text.replace("import Mathlib\nimport Architect\n", "")
+DEEP = node("axiom deep : ∀ n, IsEven n")
+HOLE = node("theorem hole : IsEven 6", body="first | done | (have h := deep 6; exact sorryAx _ false)")
 
 
 def project(text: str) -> Project:
-    return Project([parse(plain(text), "Main.lean")])
+    return Project([parse(text.replace("import Mathlib\nimport Architect\n", ""), "Main.lean")])
 
 
-def test_lean_sees_what_texts_hide():
-    settings = default_settings()
+def test_lean_sees_what_a_text_hides():
+    settings = load_settings()
     allowed = allowances_of(settings.blueprint.model_copy(update={"imports": ()}), ["deep"])
+    changed = FINISHED.replace(DONE, f"{FOUR_IS_FIVE}\n{DONE}")
     with elaborator(settings.lean, "required") as ask:
-        base, done = ask(project(BASE)), ask(project(FINISHED))
-        renumbered = ask(project(FINISHED.replace(DONE, f"{HELPER}\n{DONE}")))
-        more = verify(project("\n".join([FINISHED, CHOICE, TOO_FAR, CHEAT])), ask, allowed)
+        base, done, other = (ask(project(text)) for text in (BASE, FINISHED, changed))
+        more = verify(project("\n".join([FINISHED, CHOICE, DEEP, HOLE])), ask, allowed)
 
-    def breaches(text: str, found: object) -> list[tuple[str, str]]:
-        head = Version(project(text), found.facts)  # pyright: ignore[reportAttributeAccessIssue]
-        change = compare(Version(project(BASE), base.facts), head, own="own")
+    def breaches(text: str, found: Elaborated) -> list[tuple[str, str]]:
+        change = compare(Version(project(BASE), base.facts), Version(project(text), found.facts), own="own")
         return [(breach.kind, breach.node) for breach in judge_change("worker", change, own="own")]
 
     assert breaches(FINISHED, done) == []
-    assert breaches(FINISHED.replace(DONE, f"{HELPER}\n{DONE}"), renumbered) == [("meaning", "goal")]
-
+    assert breaches(changed, other) == [("meaning", "goal")]
     verdict = verdict_of(more)
     targets = {target.name: target for target in verdict.targets}
-    assert targets["choice"].axioms is not None
     assert targets["goal"].rests_on_sorry is True
     assert targets["choice"].rests_on_sorry is False
-    assert [(one.name, one.present) for one in verdict.assumptions] == [("deep", True)]
-    rules = {finding.rule for finding in verdict.errors()}
-    assert "BP101" in rules  # `hole` does not compile
-    assert "BP205" in rules  # and is no node
-
-
-def test_the_pieces_are_what_they_are_said_to_be():
-    assert all(piece in BASE for piece in (EVEN, ONE, OWN, GOAL))
+    assert targets["hole"].state == "ready"  # Lean's word: its text shows no placeholder
+    assert [(one.name, one.present, one.used_by) for one in verdict.assumptions] == [("deep", True, ())]
+    assert {"BP901", "BP904"} <= {finding.rule for finding in verdict.errors() if "'hole'" in finding.message}
