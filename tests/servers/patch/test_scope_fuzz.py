@@ -120,11 +120,9 @@ TWISTS = (
     (" := ", " :="),
 )
 OWN_COMMANDS = re.compile(
-    r"(?<![\w.])(?:axiom|notation|macro|variable|instance|example|opaque|attribute|namespace|section|mutual|deriving|"
-    r"import)(?![\w.])|(?<=\n)[^\s|]"
+    r"(?<![\w.])(?:axiom|notation|macro|variable|instance|example|opaque|attribute|namespace|section|mutual|import)"
+    r"(?![\w.])|(?<=\n)[^\s|]"
 )
-
-
 OPENS_MEANING = re.compile(r"\s*(?:axiom|notation|macro|variable|instance|open(?! Nat in simp)|set_option|end)\b")
 LOCKED_OUT = frozenset({"node_changed_outside", "changed_outside", "node_not_found"})
 
