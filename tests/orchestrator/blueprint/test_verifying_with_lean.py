@@ -52,5 +52,5 @@ def test_lean_sees_what_a_text_hides():
     assert targets["goal"].rests_on_sorry is True
     assert targets["choice"].rests_on_sorry is False
     assert targets["hole"].state == "ready"  # Lean's word: its text shows no placeholder
-    assert [(one.name, one.present, one.used_by) for one in verdict.assumptions] == [("deep", True, ())]
+    assert [(one.name, one.present, one.used_by) for one in verdict.assumptions] == [("deep", True, ("hole",))]
     assert {"BP901", "BP904"} <= {finding.rule for finding in verdict.errors() if "'hole'" in finding.message}
