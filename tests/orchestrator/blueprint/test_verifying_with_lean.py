@@ -27,6 +27,7 @@ FOUR_IS_FIVE = node("instance fresh : OfNat Nat 4 := ⟨5⟩")
 CHOICE = node("theorem choice (p : Prop) : p ∨ ¬ p", body="exact Classical.em p")
 DEEP = node("axiom deep : ∀ n, IsEven n")
 HOLE = node("theorem hole : IsEven 6", body="first | done | (have h := deep 6; exact sorryAx _ false)")
+WRONG = node("theorem wrong : IsEven 8", body="exact nothing_of_that_name")
 
 
 def project(text: str) -> Project:
@@ -39,7 +40,7 @@ def test_lean_sees_what_a_text_hides():
     changed = FINISHED.replace(DONE, f"{FOUR_IS_FIVE}\n{DONE}")
     with elaborator(settings.lean, "required") as ask:
         base, done, other = (ask(project(text)) for text in (BASE, FINISHED, changed))
-        more = verify(project("\n".join([FINISHED, CHOICE, DEEP, HOLE])), ask, allowed)
+        more = verify(project("\n".join([FINISHED, CHOICE, DEEP, HOLE, WRONG])), ask, allowed)
 
     def breaches(text: str, found: Elaborated) -> list[tuple[str, str]]:
         change = compare(Version(project(BASE), base.facts), Version(project(text), found.facts), own="own")
@@ -53,4 +54,6 @@ def test_lean_sees_what_a_text_hides():
     assert targets["choice"].rests_on_sorry is False
     assert targets["hole"].state == "ready"  # Lean's word: its text shows no placeholder
     assert [(one.name, one.present, one.used_by) for one in verdict.assumptions] == [("deep", True, ("hole",))]
-    assert {"BP901", "BP904"} <= {finding.rule for finding in verdict.errors() if "'hole'" in finding.message}
+    rules = {(name, one.rule) for one in verdict.errors() for name in ("hole", "wrong") if f"{name!r}" in one.message}
+    assert rules == {("hole", "BP901"), ("wrong", "BP904")}
+    assert "BP101" in {finding.rule for finding in verdict.errors()}
