@@ -7,6 +7,7 @@
 Without it, `codex` and `claude` are taken from the PATH.
 """
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from model_server import Answer, ToolCall
 
 FOLDER_VARIABLE = "EKIDEN_TEST_AGENTS"
 Kind = Literal["codex", "claude"]
@@ -99,6 +102,35 @@ def run_claude(agent: Agent, home: Path, variables: Mapping[str, str], prompt: s
     options = ["--output-format", "stream-json", "--verbose", "--strict-mcp-config", *more]
     home.mkdir(parents=True)
     return _run([str(agent.program), "-p", prompt, *options], home, {"HOME": str(home), **off, **variables})
+
+
+def mcp_patience(agent: Agent) -> tuple[Answer, ...]:
+    """Return answers in which a model waits for its servers: Claude Code starts without those that are slow."""
+    wait = ToolCall("WaitForMcpServers", id="call_0")  # for five seconds at most; an error, and harmless, once all run
+    return (Answer(tool_calls=(wait,)),) * 3 if agent.kind == "claude" else ()
+
+
+def mcp_call(agent: Agent, server: str, tool: str, arguments: Mapping[str, object], call: str) -> Answer:
+    """Return an answer in which a model calls a tool of an MCP server.
+
+    Args:
+        agent: The client that is to make the call.
+        server: The server's name.
+        tool: The tool's name.
+        arguments: What it is called with.
+        call: The call's id.
+    """
+    told = json.dumps(arguments)
+    if agent.kind == "claude":
+        return Answer(tool_calls=(ToolCall(f"mcp__{server}__{tool}", told, call),))
+    namespace = f"mcp__{server}__" if agent.version == "0.128.0" else f"mcp__{server}"
+    item = {"type": "function_call", "call_id": call, "namespace": namespace, "name": tool, "arguments": told}
+    events: list[dict[str, object]] = [
+        {"type": "response.created", "response": {"id": "resp_1"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"id": "resp_1"}},
+    ]
+    return Answer(body="".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events).encode())
 
 
 def _run(command: list[str], home: Path, environment: dict[str, str]) -> Session:
