@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ekiden_blueprint.commands import CLOSER, closing_bracket, skip_space
-from ekiden_blueprint.lexer import ID_FIRST, ID_REST, IDENTIFIER
+from ekiden_blueprint.lexer import ID_FIRST, ID_REST, IDENTIFIER, inside_identifier
 from ekiden_blueprint.model import Reference
 from ekiden_blueprint.spans import Span
 
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 _NAME = re.compile(IDENTIFIER)
 _PLAIN_ATOM = re.compile(rf"«([{ID_FIRST}][{ID_REST}]*)»")
 _PRIORITY = re.compile(r"\(\s*priority\s*:=")
-_WORDS = "let|have|letI|haveI|let_fun|let_expr|set|obtain|calc|where|match|fun|by"
-_STEP = re.compile(rf"[()\[\]{{}}⟨⟩⟦⟧]|:=|\||←|<-|λ|(?<![{ID_REST}.])(?:{_WORDS})(?![{ID_REST}]|\.[{ID_FIRST}])")
+_WORDS = "let|have|letI|haveI|let_fun|let_expr|set|obtain|calc|where|match|fun|by|do"
+_STEP = re.compile(
+    rf"[()\[\]{{}}⟨⟩⟦⟧]|:=|<\|>|<\|\|>|<\||\|>\.?|\|\|\|?|\||←|<-|λ|(?<![{ID_REST}.])(?:{_WORDS})(?![{ID_REST}]|\.[{ID_FIRST}])"
+)
 _BINDING = frozenset({"let", "have", "letI", "haveI", "let_fun", "let_expr", "set", "obtain"})
 _ABSOLUTE = re.compile(r"\|(?=[^\s|])[^|\n]*?(?<=\S)\|")
 _COMPLETE_BEFORE = re.compile(rf"[{ID_REST}»)\]}}⟩⟧\"]\s*\Z")
-_HOLES = re.compile(rf"(?<![{ID_REST}.])(?:sorry|sorry_using|admit|sorryAx)(?![{ID_REST}])")
+_HOLES = re.compile(rf"(?:sorry|sorry_using|admit|sorryAx)(?![{ID_REST}])")
 _BY_SORRY = re.compile(r"\s*by[ \t\r]*\n\s*sorry\s*")
 _BY_SORRY_USING = re.compile(r"\s*by[ \t\r]*\n\s*sorry_using\s*\[[^\[\]]*\]\s*")
-_SORRY_USING = re.compile(rf"(?<![{ID_REST}.])sorry_using\s*\[([^\[\]]*)\]?")
+_SORRY_USING = re.compile(r"sorry_using\s*\[([^\[\]]*)\]?")
 _ITEM = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _MANY = 1 << 30
 
@@ -94,14 +96,16 @@ class _Statement:
         mark = step.group()
         if mark == "where":
             return True
+        if "|" in mark and mark != "|":
+            return False  # an operator
         if mark in (":=", "←", "<-"):
             ends = mark == ":=" and not self.bindings
             self.bindings = max(0, self.bindings - 1)
             return ends
         if mark == "|":
             return self.ends_at_bar(step.start())
-        if mark == "calc":
-            self.bindings = _MANY
+        if mark in ("calc", "do", "by"):
+            self.bindings = _MANY  # any of its steps may hold a `:=`
         elif mark in _BINDING:
             self.bindings += 1
         elif mark in ("match", "by") or self.view.startswith("|", skip_space(self.view, step.end())):
@@ -131,6 +135,18 @@ def _absolute(view: str, floor: int, at: int, end: int) -> int | None:
     return None if closing < 0 or "=>" in view[at:closing] else closing + 1
 
 
+def begins_word(view: str, at: int, floor: int = 0) -> bool:
+    """Tell whether a word of its own begins at `at`: neither the rest of an identifier nor a field.
+
+    After a number, a range or the dot of a tactic block a word begins even without a blank.
+    """
+    if inside_identifier(view, at, floor):
+        return False
+    if at <= floor or view[at - 1] != ".":
+        return True
+    return not (inside_identifier(view, at - 1, floor) or view[max(floor, at - 2) : at - 1] in (*")]}⟩»",))
+
+
 def body_kind(view: str, body: Span | None, *, after_sign: bool) -> BodyKind:
     """Classify a proof; `view` has neither comments nor the contents of strings."""
     if body is None:
@@ -138,7 +154,7 @@ def body_kind(view: str, body: Span | None, *, after_sign: bool) -> BodyKind:
     text = view[body.start : body.end]
     if not text.strip():
         return "invalid"
-    if not _HOLES.search(text):
+    if not any(begins_word(text, hole.start()) for hole in _HOLES.finditer(text)):
         return "complete"
     if after_sign and _BY_SORRY.fullmatch(text):
         return "by_sorry"
@@ -151,6 +167,8 @@ def references(text: str, view: str, span: Span) -> tuple[Reference, ...]:
     """Give the names in `sorry_using [..]` within a span."""
     found: list[Reference] = []
     for hole in _SORRY_USING.finditer(view, span.start, span.end):
+        if not begins_word(view, hole.start(), span.start):
+            continue
         for item in _ITEM.finditer(view, hole.start(1), hole.end(1)):
             found.append(Reference(plain_name(text[item.start() : item.end()]), Span(*item.span())))
     return tuple(found)

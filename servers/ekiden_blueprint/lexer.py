@@ -43,8 +43,8 @@ _STRING_STOP = re.compile(r'[^"\\{]*+(?:\\.[^"\\{]*+)*+(["{])', re.DOTALL)
 _CHARACTER = re.compile(r"'(?:[^\\']|\\(?:[\\\"'rnt]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}))'", re.DOTALL)
 _RAW_PREFIX = re.compile(r"r(#*)\Z")
 _INTERPOLATES = re.compile(
-    rf"(?<![{ID_REST}.])(?:[smf]!|(?:throw|log)(?:Error|Info|Warning)(?:At\s+\S+)?"
-    r"|(?:throw|log)Named(?:Error|Info|Warning)(?:At\s+\S+)?\s+[\w.]+"
+    rf"(?<![{ID_REST}.])(?:[smf]!|(?:throw|log)(?:Error|Info|Warning)(?:At\s+(?:\([^()]*\)|\S+))?"
+    r"|(?:throw|log)Named(?:Error|Info|Warning)(?:At\s+(?:\([^()]*\)|\S+))?\s+[\w.]+"
     r"|trace\[[^\]\n]*\]|dbg_trace|println!)\s*\Z"
 )
 _RUN = re.compile(

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
     from ekiden_blueprint.project import Project
 
 WORD = re.compile(r"[^\W\d][\w']*")
+_BRACKETS = re.compile(r"@\[([^\]]*)\]")
+_WITHOUT_EFFECT = frozenset(
+    """
+    aesop bound cases_eliminator congr continuity deprecated elab_as_elim ext fun_prop gcongr grind
+    induction_eliminator inherit_doc inline measurability mono nolint nontriviality norm_cast push_cast refl rfl
+    simp simps specialize stacks symm trans
+    """.split()  # noqa: SIM905
+)
+"""Attributes that tell tactics and readers something, and change no later statement."""
 TARGET = "theorem"
 """The keyword of what a blueprint is for."""
 
@@ -123,7 +132,8 @@ class Version:
         for name in self.nodes:
             last = plain_name(name).rpartition(".")[2]
             (words if WORD.fullmatch(last) else odd)[last].add(name)
-        always = [name for name, node in self.nodes.items() if node.keyword == "instance"]
+        always = [name for name, node in self.nodes.items() if node.keyword == "instance" or self._effects(node)]
+        places = {name: place for place, name in enumerate(self.nodes)}
         next_to = {
             name: {used for word in set(WORD.findall(text)) for used in words.get(word, ())}
             | {used for word in odd if word in text for used in odd[word]}
@@ -137,7 +147,8 @@ class Version:
                 if (used := waiting.pop()) not in seen:
                     seen.add(used)
                     waiting += next_to[used]
-            texts = [own[name], *sorted(own[used] for used in seen - {name})]
+            before = sorted(used for used in seen if places[used] < places[name])
+            texts = [own[name], *sorted(own[used] for used in seen - {name}), *before]
             if node.keyword == TARGET:
                 texts.append(outside)
             found[name] = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -146,4 +157,14 @@ class Version:
     def _stated(self, node: BlueprintNode) -> str:
         """Give what a node states: its name and signature, and for a definition its body, with single blanks."""
         end = node.span.end if node.is_definition or node.body is None else node.signature.end
-        return " ".join((node.keyword, node.full_name, *self.code(node, node.signature.start, end).split()))
+        said = self.code(node, node.signature.start, end).split()
+        return " ".join((*self._effects(node), node.keyword, node.full_name, *said))
+
+    def _effects(self, node: BlueprintNode) -> list[str]:
+        """Give the attributes of a node by which later text may mean something else."""
+        head = self.code(node, node.span.start, node.blueprint.start) + self.code(
+            node, node.blueprint.end, node.name_span.start
+        )
+        entries = [entry for bracket in _BRACKETS.findall(head) for entry in bracket.split(",")]
+        words = [word for entry in entries if (word := entry.strip())]
+        return sorted(word for word in words if word.split()[0] not in _WITHOUT_EFFECT)

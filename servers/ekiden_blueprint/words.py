@@ -41,16 +41,20 @@ _KINDS: dict[CommandKind, str] = {
         compile_inductive count_heartbeats declare_aesop_rule_sets declare_command_config_elab
         declare_config_elab declare_simp_like_tactic declare_uint_simprocs deprecated_module dsimproc
         dsimproc_decl elab_stx erase_aesop_rules extend_docs gen_injective_theorems gen_injective_theorems%
-        grind_pattern guard_min_heartbeats init_quot initialize initialize_simps_projections
+        grind_pattern guard_min_heartbeats init_quot initialize initialize_simps_projections lrat_proof
+        norm_cast_add_elim
         insert_to_additive_translation library_note mk_iff_of_inductive_prop prelude proof_wanted recall
         recommended_spelling register_builtin_option register_error_explanation register_label_attr
+        register_hint
         register_linter_set register_option register_parser_alias register_simp_attr register_tactic_tag run_cmd
-        run_elab run_meta seal show_panel_widgets simproc simproc_decl suppress_compilation tactic_extension
+        run_elab run_meta seal set_library_suggestions set_premise_selector
+        show_panel_widgets simproc simproc_decl suppress_compilation tactic_extension with_weak_namespace
         unseal unsuppress_compilation variable? whatsnew
     """,
 }
 KIND_OF_WORD: dict[str, CommandKind] = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 _HASH_COMMANDS = """
+    adaptation_note
     aesop_rules aesop_stats check check_assertions check_failure check_simp check_tactic check_tactic_failure
     conv count_heartbeats discr_tree_key discr_tree_simp_key dump_async_env_state eval exit explode find
     find_home find_syntax generate_suggestions guard guard_expr guard_msgs help html import_bumps import_diff

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ekiden_blueprint.declarations import begins_word
 from ekiden_blueprint.edges import plain_name
 from ekiden_blueprint.findings import Fix
 from ekiden_blueprint.lexer import ID_REST, IDENTIFIER
@@ -64,7 +65,7 @@ def check_soundness(scene: Scene) -> None:
 
 def _check_word(scene: Scene, place: Place, node: BlueprintNode, word: Word) -> None:
     text, span = word.text, Span(word.start, word.end)
-    if place.code.startswith(".", word.start - 1) and not _ANYWHERE.search(text):
+    if not begins_word(place.code, word.start) and not _ANYWHERE.search(text):
         return  # a field
     if text.startswith("set_option"):
         name = text.split()[1]

@@ -234,3 +234,32 @@ def test_whatever_passes_as_a_workers_leaves_all_other_nodes_and_commands_as_the
     assert [text for _, text in before.outside["Main.lean"]] == [text for _, text in after.outside["Main.lean"]]
     own = after.nodes["own"]
     assert after.text(own, *own.signature) == before.text(before.nodes["own"], *before.nodes["own"].signature)
+
+
+BAD = node("def badAdd : Add Nat := ⟨fun a _ => a⟩")
+SUM = node("theorem total : 2 + 2 = 4")
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        (text_of(SUM), text_of(BAD.replace("@[blueprint", "@[instance, blueprint"), SUM)),
+        (text_of(BAD, SUM), text_of(BAD.replace("@[blueprint", "@[instance, blueprint"), SUM)),
+        (
+            text_of(SUM, BAD.replace("def badAdd", "instance badAdd")),
+            text_of(BAD.replace("def badAdd", "instance badAdd"), SUM),
+        ),
+        (
+            text_of(SUM.replace("2 + 2", "foo"), node("def foo : Nat := 3")),
+            text_of(node("def foo : Nat := 3"), SUM.replace("2 + 2", "foo")),
+        ),
+    ],
+    ids=["a new instance by attribute", "an old one made one", "an instance moved before", "a name moved before"],
+)
+def test_what_a_statement_can_mean_changes_with_what_stands_before_it(base: str, head: str) -> None:
+    assert changes_of(head, base)["total"].meaning == "changed"
+
+
+def test_a_tactics_attribute_changes_no_meaning() -> None:
+    head = BASE.replace(ONE, ONE.replace("@[blueprint", "@[simp, blueprint"))
+    assert changes_of(head).get("goal") is None

@@ -540,3 +540,31 @@ def test_positions_count_lines_and_columns_from_one():
     assert [tuple(file.source.position(offset)) for offset in (0, 1, 2, 3, 4, 9)] == [
         *((1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (2, 3)),
     ]
+
+
+@pytest.mark.parametrize(
+    "body", [".sorry", "all_goals .sorry", "iterate 1sorry", "exact (*...sorry).upper", "exact f ..sorry"]
+)
+def test_a_hole_right_after_a_dot_or_a_number_is_a_hole(body: str) -> None:
+    [node] = parse(f'@[blueprint "lem:a"]\nlemma a : P := by\n  {body}\n').nodes
+    assert node.body_kind == "invalid"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "Id.run do\n    let mut x := 0\n    x := 5\n    return x = 5",
+        "P fun h => by\n    replace h := h.symm\n    exact h",
+    ],
+)
+def test_a_statement_with_steps_keeps_its_end_frozen(statement: str) -> None:
+    text = f'@[blueprint "lem:a"]\nlemma a : {statement} := by\n  sorry\n'
+    [node] = parse(text).nodes
+    assert node.body is None or node.body.start > text.rindex(statement) + len(statement)
+
+
+@pytest.mark.parametrize("statement", ["Not <| 1 = 2", "1 = 2 |> Not", "a || b", "n <|> m = k", "a ||| b = c"])
+def test_an_operator_with_bars_is_no_alternative(statement: str) -> None:
+    text = f'@[blueprint "lem:a"]\nlemma a : {statement} := by\n  sorry\n'
+    [node] = parse(text).nodes
+    assert (node.body_kind, text[node.signature.end :]) == ("by_sorry", ":= by\n  sorry\n")
