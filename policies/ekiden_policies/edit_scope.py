@@ -28,6 +28,7 @@ ViolationCode = Literal[
     "appended_after_placeholder",
     "appended_after_proof",
     "command_in_body",
+    "runs_code",
     "continues_frozen_text",
     "helper_command",
     "helper_keyword",
@@ -186,6 +187,7 @@ class NodeEdit:
         continued: Frozen commands that the new text makes longer.
         body_commands: Commands after the node's beginning that the old text did not have.
         body_attributes: Attributes in the node's body that were not there.
+        programs: Words that run code while Lean reads the text, and were not there.
         unindented: Lines of the new body that begin at column 1.
         stray: Text in the helper area that belongs to no command that is known.
         helpers: The commands that come into the helper area.
@@ -203,6 +205,7 @@ class NodeEdit:
     continued: tuple[Oddity, ...] = ()
     body_commands: tuple[Oddity, ...] = ()
     body_attributes: tuple[Oddity, ...] = ()
+    programs: tuple[Oddity, ...] = ()
     unindented: tuple[Oddity, ...] = ()
     stray: tuple[Oddity, ...] = ()
     helpers: tuple[HelperCommand, ...] = ()
@@ -265,6 +268,15 @@ def judge_node_edit(edit: NodeEdit, helpers: HelperRules, node: str) -> tuple[Vi
                 each.place,
             )
             for each in edit.body_commands
+        ),
+        *(
+            _in_new(
+                "runs_code",
+                f"`{each.what}` runs code while Lean reads the text, which can change what frozen text means; "
+                "prove it without.",
+                each.place,
+            )
+            for each in edit.programs
         ),
         *(
             _in_new(

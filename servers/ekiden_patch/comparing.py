@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ATTRIBUTE = re.compile(rf"(?:(?:local|scoped)\s+|-\s*)?({IDENTIFIER})")
 _DECLARES = frozenset({"node", "declaration", "axiom", "example", "opaque"})
+_RUNS = re.compile(rf"(?<![{ID_REST}])(?:run_tac|run_cmd|run_elab|run_meta|by_elab|eval_expr|unsafe)(?![{ID_REST}])")
 _GOES_ON = re.compile(
     r"(?:by|calc|decreasing_by|deriving|do|else|extends|from|fun|have|if|let|match|return|show|termination_by|then|"
     r"where|with)\b"
@@ -57,6 +58,7 @@ def compare(old: NodeView, new_text: str, replacements: Sequence[Replacement], n
         continued=() if frozen else tuple(_continued(old, new)),
         body_commands=tuple(_inner_commands(old, new) if frozen else _body_commands(old, new)),
         body_attributes=tuple(_body_attributes(old, new)),
+        programs=tuple(_programs(old, new)),
         unindented=tuple(_unindented(old, new)),
         stray=tuple(_stray(old, new)) if in_place else (),
         helpers=tuple(_helpers(old, new)) if in_place else (),
@@ -231,6 +233,15 @@ def _body_attributes(old: NodeView, new: NodeView) -> Iterable[Oddity]:
         known[name] -= 1
         if known[name] < 0:
             yield Oddity(name, after.first)
+
+
+def _programs(old: NodeView, new: NodeView) -> Iterable[Oddity]:
+    """Return the words of the new text that run code, beyond those of the old one."""
+    known = Counter(found.group() for found in _RUNS.finditer(code_of(old.text[old.anchor : old.node.span.end])))
+    for found in _RUNS.finditer(code_of(new.text[new.anchor : new.node.span.end])):
+        known[found.group()] -= 1
+        if known[found.group()] < 0:
+            yield Oddity(found.group(), new.place(new.anchor + found.start()))
 
 
 def _unindented(old: NodeView, new: NodeView) -> Iterable[Oddity]:
