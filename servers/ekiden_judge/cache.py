@@ -8,7 +8,6 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from ekiden_judge.checker import Checker, CheckItem, CheckResult, Done
+from ekiden_lean.kept_files import drop, write_whole
 
 FORMAT = 1
 """Counts up when results of the past would be read wrongly."""
@@ -75,7 +75,7 @@ class ResultStore:
         except (OSError, ValueError) as error:  # pydantic's ValidationError is a ValueError
             reason = "it is damaged" if isinstance(error, ValidationError) else str(error)
             _LOGGER.warning("dropping the kept result %s: %s", path.name, reason)
-            _drop(path)
+            drop(path)
             return None
         return entry.result
 
@@ -83,7 +83,7 @@ class ResultStore:
         """Keep a result; the first one of each store prunes it."""
         path = self._path(key)
         try:
-            _write_whole(path, _ENTRY.dump_json(_Entry(key=key, result=result)))
+            write_whole(path, _ENTRY.dump_json(_Entry(key=key, result=result)))
         except OSError as error:
             _LOGGER.warning("cannot keep results in %s: %s", self._folder, error)
         if not self._pruned:
@@ -99,7 +99,7 @@ class ResultStore:
         for file in kept:
             if now - file.used <= self._max_age_s and size <= self._max_bytes:
                 break
-            _drop(file.path)
+            drop(file.path)
             size -= file.size
             dropped += 1
         return dropped
@@ -176,23 +176,3 @@ def key_of(item: CheckItem, identity: str) -> str:
     policy = None if problem.proof_policy is None else problem.proof_policy.model_dump(mode="json")
     depends = [FORMAT, str(problem.law1), str(problem.law2), policy, item.claim, item.code, identity]
     return hashlib.sha256(json.dumps(depends, sort_keys=True).encode()).hexdigest()
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _drop(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        _LOGGER.warning("cannot drop %s: %s", path, error)

@@ -2,12 +2,12 @@
 
 import logging
 import os
-import tempfile
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from ekiden_lean.facts import LeanFacts
+from ekiden_lean.kept_files import drop, write_whole
 
 _LOGGER = logging.getLogger(__name__)
 _FACTS = TypeAdapter(LeanFacts)
@@ -35,14 +35,14 @@ class FactsStore:
             return None
         except (OSError, ValueError) as error:
             _LOGGER.warning("dropping the kept facts %s: %s", path.name, type(error).__name__)
-            _drop(path)
+            drop(path)
             return None
         return found
 
     def put(self, key: str, facts: LeanFacts) -> None:
         """Keep facts, and drop what was used longest ago when there is too much."""
         try:
-            _write_whole(self._path(key), _FACTS.dump_json(facts))
+            write_whole(self._path(key), _FACTS.dump_json(facts))
             self._prune()
         except OSError as error:
             _LOGGER.warning("cannot keep facts in %s: %s", self._folder, error)
@@ -55,7 +55,7 @@ class FactsStore:
         for _, length, path in files[:-1]:
             if size <= self._max_bytes:
                 break
-            _drop(path)
+            drop(path)
             size -= length
 
     def _path(self, key: str) -> Path:
@@ -67,23 +67,3 @@ def _stat(path: Path) -> os.stat_result | None:
         return path.stat()
     except OSError:
         return None
-
-
-def _drop(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        _LOGGER.warning("cannot drop %s: %s", path, error)
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

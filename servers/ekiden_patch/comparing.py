@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ekiden_blueprint import parse
 from ekiden_blueprint.commands import closing_bracket
 from ekiden_blueprint.lexer import ID_FIRST, ID_REST, IDENTIFIER
+from ekiden_blueprint.words import RUNS_CODE
 from ekiden_patch.scopes import NodeView, code_of, differing, nodes_named, view_node
 from ekiden_policies.edit_scope import Change, HelperCommand, NodeEdit, Oddity, Place
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _ATTRIBUTE = re.compile(rf"(?:(?:local|scoped)\s+|-\s*)?({IDENTIFIER})")
 _DECLARES = frozenset({"node", "declaration", "axiom", "example", "opaque"})
-_RUNS = re.compile(rf"(?<![{ID_REST}])(?:run_tac|run_cmd|run_elab|run_meta|by_elab|eval_expr|unsafe)(?![{ID_REST}])")
+_RUNS = re.compile(rf"(?<![{ID_REST}])(?:{'|'.join(RUNS_CODE)})(?![{ID_REST}])")
 _GOES_ON = re.compile(
     r"(?:by|calc|decreasing_by|deriving|do|else|extends|from|fun|have|if|let|match|return|show|termination_by|then|"
     r"where|with)\b"

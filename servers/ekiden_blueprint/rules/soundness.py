@@ -11,6 +11,7 @@ from ekiden_blueprint.findings import Fix
 from ekiden_blueprint.lexer import ID_REST, IDENTIFIER
 from ekiden_blueprint.rules.scene import listed
 from ekiden_blueprint.spans import Span
+from ekiden_blueprint.words import RUNS_CODE
 
 if TYPE_CHECKING:
     from ekiden_blueprint.model import BlueprintNode
@@ -31,10 +32,7 @@ _COMPILER = (
     "reduceNat",
     "trustCompiler",
 )
-_UNSEEN = (
-    *("unsafe", "implemented_by", "extern", "eval_expr", "by_elab", "initialize", "builtin_initialize"),
-    *("run_tac", "run_cmd", "run_elab", "run_meta"),
-)
+_UNSEEN = (*RUNS_CODE, "implemented_by", "extern", "initialize", "builtin_initialize")
 _TOKEN = re.compile(
     "|".join(
         re.escape(word) + _END for word in sorted([*_HOLES, *_GIVES_UP, *_COMPILER, *_UNSEEN], key=len, reverse=True)
