@@ -7,7 +7,7 @@
 
 `ModelServer(responder=function)` computes answers from requests. Answers can be held back, reset or cut anywhere:
 `Answer("late", pause_after=0)`, then `server.release()`. `wait_for(n)` waits until n requests have come,
-`wait_for_hangups(n)` until n clients hung up while their answer was held back.
+`wait_for_hangups(n)` until n clients hung up before the end of their answer.
 By hand: `python -m model_server --port 8765` in the folder `tests`.
 """
 
@@ -96,7 +96,7 @@ class ModelServer:
                 raise TimeoutError(f"Only {len(self.heard)} of {requests} requests came within {timeout_s} s.")
 
     def wait_for_hangups(self, hangups: int, timeout_s: float = LONGEST_WAIT_S) -> None:
-        """Wait until so many clients hung up while their answer was held back."""
+        """Wait until so many clients hung up before the end of their answer."""
         with self._changed:
             if not self._changed.wait_for(lambda: self.hangups >= hangups, timeout_s):
                 raise TimeoutError(f"Only {self.hangups} of {hangups} clients hung up within {timeout_s} s.")
@@ -139,7 +139,11 @@ class ModelServer:
                 return False
             if place == answer.cut_after:
                 return False
-            await stream.send(piece)
+            try:
+                await stream.send(piece)
+            except anyio.BrokenResourceError:
+                self._count_hangup()
+                return False
         return True
 
     async def _wait_for_release(self, stream: SocketStream) -> bool:
@@ -159,10 +163,13 @@ class ModelServer:
             await self._released.wait()
             tasks.cancel_scope.cancel()
         if hung_up:
-            with self._changed:
-                self.hangups += 1
-                self._changed.notify_all()
+            self._count_hangup()
         return not hung_up
+
+    def _count_hangup(self) -> None:
+        with self._changed:
+            self.hangups += 1
+            self._changed.notify_all()
 
 
 async def _read_request(reader: BufferedByteReceiveStream) -> Heard | None:
