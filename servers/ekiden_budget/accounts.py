@@ -20,14 +20,8 @@ _COLUMNS = """
     settled_tokens, settled_nanodollars, reserved_tokens, reserved_nanodollars, excess_tokens, excess_nanodollars,
     open, answered, unreadable, failed, unsent, abandoned, refused, unpriced
 """
-_UPWARDS = """
-    WITH RECURSIVE chain (number, parent, height) AS (
-        SELECT number, parent, 0 FROM budgets WHERE id = ?
-        UNION ALL
-        SELECT budgets.number, budgets.parent, height + 1 FROM chain JOIN budgets ON budgets.number = chain.parent
-    )
-"""
-_CHAIN = f"{_UPWARDS} SELECT {_COLUMNS} FROM chain JOIN budgets USING (number) ORDER BY height"  # noqa: S608 - constants
+_BY_ID = f"SELECT {_COLUMNS} FROM budgets WHERE id = ?"  # noqa: S608 - constants
+_BY_NUMBER = f"SELECT {_COLUMNS} FROM budgets WHERE number = ?"  # noqa: S608 - constants
 DOWNWARDS = """
     WITH RECURSIVE below (number) AS (
         SELECT number FROM budgets WHERE id = ?
@@ -113,10 +107,13 @@ def find_chain(connection: sqlite3.Connection, budget: BudgetId) -> list[Account
     Raises:
         UnknownBudgetError: There is none of that id.
     """
-    rows = connection.execute(_CHAIN, (budget,)).fetchall() if is_id(budget) else []
-    if not rows:
+    row = connection.execute(_BY_ID, (budget,)).fetchone() if is_id(budget) else None
+    if row is None:
         raise UnknownBudgetError(f"No budget {budget!r} in this ledger. `ekiden budget status` shows those there are.")
-    return [_account(row) for row in rows]
+    chain = [_account(row)]
+    while (parent := chain[-1].parent) is not None:  # a few look-ups take a third of the time of one recursive query
+        chain.append(_account(connection.execute(_BY_NUMBER, (parent,)).fetchone()))
+    return chain
 
 
 def find_subtree(connection: sqlite3.Connection, budget: BudgetId | None) -> list[Account]:
@@ -186,13 +183,17 @@ def settle(
         "unpriced": billed.nanodollars is None,
         "outcome": outcome,
     }
-    minute = int(now // _MINUTE_S)
+    rows: list[dict[str, object]] = []
     for account in chain:
         stands = outcome == "abandoned" or account.paused or account.closed_at is not None
         elapsed_s, seen_at = (account.elapsed_s, account.seen_at) if stands else (account.elapsed_at(now), now)
-        connection.execute(_SETTLE, {**figures, "elapsed_s": elapsed_s, "seen_at": seen_at, "number": account.number})
-        if billed.tokens or billed.nanodollars:
-            connection.execute(_NOTE_MINUTE, (account.number, minute, billed.tokens, billed.nanodollars or 0))
+        rows.append({**figures, "elapsed_s": elapsed_s, "seen_at": seen_at, "number": account.number})
+    connection.executemany(_SETTLE, rows)
+    if billed.tokens or billed.nanodollars:
+        minute, nanodollars = int(now // _MINUTE_S), billed.nanodollars or 0
+        connection.executemany(
+            _NOTE_MINUTE, [(account.number, minute, billed.tokens, nanodollars) for account in chain]
+        )
 
 
 def keep_time(connection: sqlite3.Connection, accounts: Iterable[Account], now: float, *, paused: bool) -> None:

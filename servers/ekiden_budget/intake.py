@@ -4,6 +4,7 @@ import json
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import cast
 from urllib.parse import urlsplit
@@ -33,6 +34,7 @@ def check_host(headers: Headers) -> None:
         raise RejectionError(403, f"forbidden host: {host!r}; this proxy answers to 127.0.0.1 and localhost alone")
 
 
+@lru_cache(maxsize=64)
 def _is_loopback(host: str) -> bool:
     try:
         name = urlsplit(f"//{host}").hostname or ""

@@ -37,7 +37,7 @@ from ekiden_budget.records import (
 )
 from ekiden_budget.statuses import describe, describe_tree
 from ekiden_budget.storage import LedgerFile
-from ekiden_policies.budget import NOTHING, Amount, Caps, Outcome, admit, bill, fit
+from ekiden_policies.budget import NOTHING, Amount, Caps, Outcome, Standing, admit, bill, fit
 from ekiden_policies.burn_rate import Left, left
 
 TOKEN_PREFIX = "ekb_"  # noqa: S105 - what tokens begin with, so that scanners for secrets know one
@@ -207,14 +207,15 @@ class Ledger:
                 )
             now = self._now()
             chain = find_chain(connection, budget)
-            admission = admit([account.standing(now) for account in chain], asked)
+            standings = [account.standing(now) for account in chain]
+            admission = admit(standings, asked)
             if admission.refusal is None:
                 number = chain[0].number
                 call = journal.begin(connection, number, owner=owner, label=label, reserved=asked, now=now)
                 accounts.reserve(connection, chain, asked, now)
-                return Reserved(call, _balance(chain, _known(asked), now), admission.notices)
+                return Reserved(call, _balance(standings, _known(asked)), admission.notices)
             accounts.refuse(connection, chain)
-        raise RefusedError(admission.refusal, _balance(chain, NOTHING, now))
+        raise RefusedError(admission.refusal, _balance(standings, NOTHING))
 
     def settle(
         self,
@@ -246,7 +247,8 @@ class Ledger:
             now = self._now()
             entry = journal.find(connection, call)
             if entry.settled is not None:
-                return Receipt(entry.settled, _balance(find_chain(connection, entry.budget), NOTHING, now))
+                standings = [account.standing(now) for account in find_chain(connection, entry.budget)]
+                return Receipt(entry.settled, _balance(standings, NOTHING))
             cost = bill(entry.reserved, outcome, used, unsent_is_free=unsent_is_free)
             return _settle(connection, entry, outcome, cost, detail=detail, now=now)
 
@@ -364,12 +366,13 @@ def _settle(
     connection: sqlite3.Connection, entry: journal.Entry, outcome: Outcome, cost: Amount, *, detail: str, now: float
 ) -> Receipt:
     chain = find_chain(connection, entry.budget)
-    billed, excess = fit([account.standing(now) for account in chain], entry.reserved, cost)
+    standings = [account.standing(now) for account in chain]
+    billed, excess = fit(standings, entry.reserved, cost)
     settled = Settled(outcome, billed, excess)
     journal.end(connection, entry.call, settled, detail=detail, now=now)
     reserved = entry.reserved
     accounts.settle(connection, chain, reserved=reserved, billed=billed, excess=excess, outcome=outcome, now=now)
-    return Receipt(settled, _balance(chain, _known(billed) - _known(reserved), now))
+    return Receipt(settled, _balance(standings, _known(billed) - _known(reserved)))
 
 
 def _authenticate(connection: sqlite3.Connection, token: str) -> BudgetId | None:
@@ -379,10 +382,10 @@ def _authenticate(connection: sqlite3.Connection, token: str) -> BudgetId | None
     return BudgetId(row[0]) if row is not None and hmac.compare_digest(row[1], wanted) else None
 
 
-def _balance(chain: list[Account], more: Amount, now: float) -> Balance:
+def _balance(chain: list[Standing], more: Amount) -> Balance:
     """Return where a budget stands once all of its chain hold more than what was read."""
     own = chain[0]
-    read = left([account.standing(now) for account in chain])
+    read = left(chain)
     tokens = None if read.tokens is None else read.tokens - more.tokens
     nanodollars = None if read.nanodollars is None else read.nanodollars - (more.nanodollars or 0)
     return Balance(own.caps, own.settled + own.reserved + more, Left(tokens, nanodollars, read.seconds))

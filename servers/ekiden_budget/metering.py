@@ -162,14 +162,13 @@ class Till:
             number, free = call.reserved.call, self._unsent_is_free
             return ledger.settle(number, outcome, used, detail=detail, unsent_is_free=free)
 
-        with anyio.CancelScope(shield=True):
-            for left in reversed(range(SETTLE_TRIES)):
-                try:
-                    call.receipt = await self._run(work)
-                    break
-                except LedgerBusyError:
-                    if not left:
-                        raise
+        for left in reversed(range(SETTLE_TRIES)):
+            try:
+                call.receipt = await self._run(work)
+                break
+            except LedgerBusyError:
+                if not left:
+                    raise
 
 
 def budget_headers(balance: Balance, notices: Sequence[SoftNotice], billed: Amount | None) -> dict[str, str]:
