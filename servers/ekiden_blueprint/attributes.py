@@ -11,13 +11,63 @@ from ekiden_blueprint.model import Option, OptionForm, SyntaxProblem
 from ekiden_blueprint.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _ENTRY = re.compile(rf"(?:(?P<scope>local|scoped)\s+|(?P<erased>-)\s*)?blueprint\??(?![{ID_REST}.])")
 _OPTION = re.compile(rf"\(\s*(?P<name>{IDENTIFIER})\s*:=\s*")
-_SEPARATOR = re.compile(r"[\[\](){}⟨⟩,]")
+_SEPARATOR = re.compile(r"«[^»]*»|[\[\](){}⟨⟩,]")
+_ATTRIBUTE = re.compile(rf"(?:(?:local|scoped)\s+|-\s*)?({IDENTIFIER})")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|\n\s*|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class AttributeEntry(NamedTuple):
+    """One entry of an attribute list: its name (`?` where unreadable) without `local`, `scoped`, `-`; and all of it."""
+
+    name: str
+    span: Span
+
+
+def cut_entries(code: str, start: int, end: int) -> list[Span]:
+    """Cut what stands between the brackets of an attribute list at its own commas, blanks included.
+
+    Args:
+        code: A text with comments, strings and characters blank.
+        start: Where the list begins, after its bracket.
+        end: Where it ends, before its bracket.
+    """
+    depth, cuts = 0, list[Span]()
+    for found in _SEPARATOR.finditer(code, start, end):
+        sign = found.group()
+        if sign in "[({⟨":
+            depth += 1
+        elif sign in "])}⟩":
+            depth -= 1
+        elif sign == "," and depth <= 0:
+            cuts.append(Span(start, found.start()))
+            start = found.end()
+    return [*cuts, Span(start, end)]
+
+
+def attribute_entries(code: str, start: int = 0, end: int | None = None) -> Iterator[AttributeEntry]:
+    """Give the entries of all attribute lists that begin in a stretch of code, those inside others too.
+
+    Args:
+        code: A text with comments, strings and characters blank.
+        start: Where the stretch begins.
+        end: Where it ends; the end of the text unless given. A list that is not closed is taken to go on up to there.
+    """
+    end = len(code) if end is None else end
+    while (start := code.find("@[", start, end)) >= 0:
+        closed = closing_bracket(code, start)
+        for cut in cut_entries(code, start + 2, max(start + 2, end) if closed is None else closed - 1):
+            written = code[slice(*cut)]
+            if written.strip():
+                first = cut.start + len(written) - len(written.lstrip())
+                found = _ATTRIBUTE.match(code, first, cut.end)
+                name = found[1] if found and closed is not None else "?"
+                yield AttributeEntry(name, Span(first, cut.start + len(written.rstrip())))
+        start += 2
 
 
 class BlueprintEntry(NamedTuple):
@@ -40,16 +90,8 @@ class AttributeReader:
 
     def entries(self, brackets: Span) -> list[Span]:
         """Cut an attribute list into its entries, without the blanks around them."""
-        depth, start, cuts = 0, self.view.index("[", brackets.start) + 1, list[Span]()
-        end = brackets.end - 1
-        for found in _SEPARATOR.finditer(self.view, start, end):
-            if found.group() == ",":
-                if depth == 0:
-                    cuts.append(self.trimmed(start, found.start()))
-                    start = found.end()
-            else:
-                depth += 1 if found.group() in "[({⟨" else -1
-        return [*cuts, self.trimmed(start, end)]
+        start = self.view.index("[", brackets.start) + 1
+        return [self.trimmed(*cut) for cut in cut_entries(self.view, start, brackets.end - 1)]
 
     def blueprints(self, brackets: Span) -> list[BlueprintEntry]:
         """Give the blueprint entries of an attribute list."""

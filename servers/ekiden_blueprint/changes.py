@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
@@ -131,7 +130,7 @@ def _prose(node: BlueprintNode, name: str) -> tuple[str, str] | None:
 
 
 def _slice(version: Version, node: BlueprintNode, span: tuple[int, int] | None) -> str:
-    return "" if span is None else version.text(node, *span).strip()
+    return "" if span is None else version.text(node, *span)
 
 
 def _attribute(version: Version, node: BlueprintNode) -> str:
@@ -147,8 +146,8 @@ def _attribute(version: Version, node: BlueprintNode) -> str:
 
 def _declared(version: Version, node: BlueprintNode) -> str:
     """Give what stands around the attribute list and before the signature: modifiers, keyword, name."""
-    before = version.code(node, node.span.start, node.attribute.start)
-    return " ".join((before + version.code(node, node.attribute.end, node.signature.start)).split())
+    before = version.text(node, node.offset, node.attribute.start)
+    return before + version.text(node, node.attribute.end, node.signature.start)
 
 
 def _moved(base: Version, head: Version) -> set[str]:
@@ -192,13 +191,8 @@ def _hazards(head: Version, node: BlueprintNode, base: Version) -> Iterable[str]
     for modifier in node.modifiers:
         if modifier not in _HARMLESS_MODIFIERS:
             yield f"the modifier {modifier!r}"
-    code = head.code(node, node.span.start, node.name_span.start)
-    start, end = (place - node.span.start for place in node.blueprint)
-    others = code[:start] + code[end:]
-    for found in re.finditer(r"@\[([^\]]*)\]", others):
-        for name in found[1].split(","):
-            if name.strip():
-                yield f"the attribute {name.strip()!r}"
+    for _, attribute in head.attributes(node):
+        yield f"the attribute {attribute!r}"
     last = plain_name(node.full_name).rpartition(".")[2]
     places = {name: place for place, name in enumerate(head.nodes)}
     for other in head.nodes.values():

@@ -52,7 +52,7 @@ _NO_ATTRIBUTE = (
     rf"(?![{ID_REST}.])"
 )
 _BRACKET = re.compile(
-    rf"(?:[^A-Za-z_@\[\](){{}}⟨⟩]++|(?!{_NO_ATTRIBUTE})[A-Za-z_]++|@(?!\[)|(?<=[.]){_NO_ATTRIBUTE})*+"
+    rf"(?:«[^»]*+»|[^A-Za-z_@\[\](){{}}⟨⟩«]++|«|(?!{_NO_ATTRIBUTE})[A-Za-z_]++|@(?!\[)|(?<=[.]){_NO_ATTRIBUTE})*+"
     rf"(?P<mark>@\[|[\[\](){{}}⟨⟩]|{_NO_ATTRIBUTE})"
 )
 

@@ -13,6 +13,7 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
+from ekiden_blueprint.attributes import attribute_entries
 from ekiden_blueprint.edges import DeclarationFacts, FactIndex, plain_name
 from ekiden_blueprint.lexer import masked
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ekiden_blueprint.project import Project
 
 WORD = re.compile(r"[^\W\d][\w']*")
-_BRACKETS = re.compile(r"@\[([^\]]*)\]")
 _WITHOUT_EFFECT = frozenset(
     """
     aesop bound cases_eliminator congr continuity deprecated elab_as_elim ext fun_prop gcongr grind
@@ -91,6 +91,17 @@ class Version:
         """Give the same without comments and strings."""
         return self._codes[node.path][start:end]
 
+    def attributes(self, node: BlueprintNode) -> list[tuple[str, str]]:
+        """Give the attributes of a node besides `blueprint`: their names, and how they are written."""
+        start, end = node.span.start, max(node.name_span.start, node.attribute.end)
+        code = self._quoted_codes[node.path][start:end]
+        own = node.blueprint.shifted(-start)
+        return [
+            (entry.name, " ".join(self.code(node, *entry.span.shifted(start)).split()))
+            for entry in attribute_entries(code)
+            if not own.holds(entry.span)
+        ]
+
     @cached_property
     def declarations(self) -> dict[str, ComparedDeclaration]:
         """What Lean knows, by name without guillemets."""
@@ -122,6 +133,17 @@ class Version:
     @cached_property
     def _codes(self) -> dict[str, str]:
         return {file.source.path: masked(file.source.text, file.regions, strings=False) for file in self.project.files}
+
+    @cached_property
+    def _quoted_codes(self) -> dict[str, str]:
+        """The same with quotes alone for strings, so that nothing in them is taken for code."""
+        return {
+            path: "".join(
+                '"' * (end - start) if kind in ("string", "char") else self._codes[path][start:end]
+                for kind, (start, end), _ in file.regions
+            )
+            for path, file in self._files.items()
+        }
 
     @cached_property
     def _reached(self) -> dict[str, str]:
@@ -162,9 +184,4 @@ class Version:
 
     def _effects(self, node: BlueprintNode) -> list[str]:
         """Give the attributes of a node by which later text may mean something else."""
-        head = self.code(node, node.span.start, node.blueprint.start) + self.code(
-            node, node.blueprint.end, node.name_span.start
-        )
-        entries = [entry for bracket in _BRACKETS.findall(head) for entry in bracket.split(",")]
-        words = [word for entry in entries if (word := entry.strip())]
-        return sorted(word for word in words if word.split()[0] not in _WITHOUT_EFFECT)
+        return sorted(text for name, text in self.attributes(node) if name not in _WITHOUT_EFFECT)

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint import parse
-from ekiden_blueprint.commands import closing_bracket
-from ekiden_blueprint.lexer import ID_FIRST, ID_REST, IDENTIFIER
+from ekiden_blueprint.attributes import attribute_entries
+from ekiden_blueprint.lexer import ID_FIRST, ID_REST
 from ekiden_blueprint.words import RUNS_CODE
 from ekiden_patch.scopes import NodeView, code_of, differing, nodes_named, view_node
 from ekiden_policies.edit_scope import Change, HelperCommand, NodeEdit, Oddity, Place
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ekiden_patch.applying import Replacement
     from ekiden_policies.edit_scope import EditableSpan
 
-_ATTRIBUTE = re.compile(rf"(?:(?:local|scoped)\s+|-\s*)?({IDENTIFIER})")
 _DECLARES = frozenset({"node", "declaration", "axiom", "example", "opaque"})
 _RUNS = re.compile(rf"(?<![{ID_REST}])(?:{'|'.join(RUNS_CODE)})(?![{ID_REST}])")
 _GOES_ON = re.compile(
@@ -191,25 +190,7 @@ def _text(view: NodeView, command: Command) -> str:
 
 def attributes_in(code: str) -> tuple[str, ...]:
     """Return the names of all attributes in a piece of code; what cannot be read is `?`."""
-    names: list[str] = []
-    at = code.find("@[")
-    while at >= 0:
-        end = closing_bracket(code, at)
-        for entry in _entries(code[at + 2 : -1 if end is None else end - 1]):
-            found = _ATTRIBUTE.match(entry.strip())
-            names.append(found[1] if found and end is not None else "?")
-        at = code.find("@[", at + 2)
-    return tuple(names)
-
-
-def _entries(inside: str) -> Iterable[str]:
-    depth = start = 0
-    for at, character in enumerate(inside):
-        depth += (character in "([{⟨") - (character in ")]}⟩")
-        if character == "," and depth == 0:
-            yield inside[start:at]
-            start = at + 1
-    yield inside[start:]
+    return tuple(entry.name for entry in attribute_entries(code))
 
 
 def _captured(new: NodeView, name: str) -> str:

@@ -7,9 +7,8 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ekiden_blueprint.commands import closing_bracket
+from ekiden_blueprint.attributes import attribute_entries
 from ekiden_blueprint.findings import Fix
-from ekiden_blueprint.lexer import IDENTIFIER
 from ekiden_blueprint.model import DEFINITION_KEYWORDS, PROOF_KEYWORDS
 from ekiden_blueprint.spans import Span
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ekiden_blueprint.rules.scene import Place, Scene
 
 _SET_OPTION = re.compile(r"set_option\s+(\S+)\s+(\S+)(\s+in\b)?")
-_ENTRY = re.compile(rf"(?:(?:local|scoped)\s+|-\s*)?({IDENTIFIER})")
 _RUNS = frozenset({"initialize", "builtin_initialize", "run_cmd", "run_elab", "run_meta"})
 _TOKENS = frozenset({"implemented_by", "extern"})
 """Attributes that another rule speaks of."""
@@ -221,30 +219,9 @@ def _after_line(place: Place, command: Command) -> int:
 
 
 def _check_attributes(scene: Scene, place: Place, node: BlueprintNode) -> None:
-    at = node.span.start
-    while (start := place.code.find("@[", at, max(node.name_span.start, node.attribute.end))) >= 0:
-        end = closing_bracket(place.code, start) or node.attribute.end
-        for entry in _entries(place.code, start + 2, end - 1):
-            found = _ENTRY.match(place.code, entry.start, entry.end)
-            name = found[1] if found else place.code[slice(*entry)]
-            if node.blueprint.holds(entry) or name in scene.allowances.attributes | _TOKENS:
-                continue
-            message = f"The attribute {name!r} of {node.name!r} is not allowed; remove it, or let the project allow it."
-            scene.report("BP812", place, entry, message)
-        at = max(end, start + 2)
-
-
-def _entries(code: str, start: int, end: int) -> list[Span]:
-    depth, begun, entries = 0, start, list[Span]()
-    for at in range(start, end + 1):
-        sign = code[at] if at < end else ","
-        if sign in "[({⟨":
-            depth += 1
-        elif sign in "])}⟩":
-            depth -= 1
-        elif sign == "," and depth <= 0:
-            piece = code[begun:at]
-            if piece.strip():
-                entries.append(Span(begun + len(piece) - len(piece.lstrip()), begun + len(piece.rstrip())))
-            begun = at + 1
-    return entries
+    end = max(node.name_span.start, node.attribute.end)
+    for name, span in attribute_entries(place.code, node.span.start, end):
+        if node.blueprint.holds(span) or name in scene.allowances.attributes | _TOKENS:
+            continue
+        message = f"The attribute {name!r} of {node.name!r} is not allowed; remove it, or let the project allow it."
+        scene.report("BP812", place, span, message)

@@ -263,3 +263,9 @@ def test_what_a_statement_can_mean_changes_with_what_stands_before_it(base: str,
 def test_a_tactics_attribute_changes_no_meaning() -> None:
     head = BASE.replace(ONE, ONE.replace("@[blueprint", "@[simp, blueprint"))
     assert changes_of(head).get("goal") is None
+
+
+@pytest.mark.parametrize("old", ["def IsEven", "IsEven (n", "Prop :=", "theorem goal", "IsEven 4 :="])
+@pytest.mark.parametrize("new", ["  ", "\n", " /- told -/ "])
+def test_a_worker_leaves_even_the_blanks_of_other_nodes_as_they_are(old: str, new: str) -> None:
+    assert {kind for kind, _ in breaches(BASE.replace(OWN, DONE).replace(old, old.replace(" ", new, 1)))} == {"part"}
