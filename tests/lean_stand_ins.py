@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import stat
 import sys
 import tarfile
@@ -52,6 +53,46 @@ def stand_in_node(file: Path, *, version: str = "v24.1.0", before: str = "pass")
         f"if arguments == ['--version']:\n    print({version!r})\n    sys.exit()\n"
         f"{before}\nprint({json.dumps(wrong)!r})\nsys.exit(1)",
     )
+
+
+_LEAN = """#!/bin/sh
+case $1 in
+    --version) echo 'Lean (version 4.9.0)'; exit;;
+    --print-prefix) echo {folder}; exit;;
+    --print-libdir) echo {folder}/lib; exit;;
+esac
+while [ $# -gt 2 ]; do shift; done
+wait_for() {{ while [ ! -e "$1" ]; do sleep 0.01; done; }}
+wait_for {folder}/may-start
+echo ready
+number=0
+while true; do
+    wait_for "$2/$number.job"
+    echo "begin $number"
+    if grep -q forever "$2/$number.text"; then sleep 3600; fi
+    if [ "$1" = elaborate ]; then
+        printf 'found\\nend\\n' > "$2/$number.out"
+    else
+        echo "report $(sed -n 's/^nonce //p' "$2/$number.job") complete"
+    fi
+    echo "done $number"
+    number=$((number + 1))
+done
+"""
+
+
+def stand_in_lean(folder: Path) -> Path:
+    """Write a `lean` that takes the driver's jobs and finds no declaration in any text.
+
+    It is ready once there is a file `may-start` in its folder. At a text with the word `forever` it sleeps for
+    3600 seconds. It is a shell's, for it runs where no Python of ours is seen.
+    """
+    (folder / "lib").mkdir(parents=True)
+    file = folder / "bin" / "lean"
+    file.parent.mkdir()
+    file.write_text(_LEAN.format(folder=shlex.quote(str(folder))))
+    file.chmod(0o755)
+    return file
 
 
 def stand_in_npm(file: Path, tarball: Path) -> Path:

@@ -18,6 +18,7 @@ from ekiden_warden.errors import WardenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from threading import Event
 
     from ekiden_blueprint.project import Project
     from ekiden_config import LeanSettings, Settings
@@ -58,18 +59,22 @@ class LeanElaborator:
         self._using = Lock()  # guards the probe: who uses it may close it
         self._closed = False
 
-    def elaborate(self, project: Project) -> Elaboration:
+    def elaborate(self, project: Project, stop: Event | None = None) -> Elaboration:
         """Elaborate a blueprint.
 
+        Args:
+            project: The blueprint.
+            stop: Set by another thread when this is no longer wanted; Lean then ends at once.
+
         Raises:
-            ElaborationError: There is no Lean here, or it does not start.
+            ElaborationError: There is no Lean here, it does not start, or it was stopped.
         """
         from ekiden_lean.submission import TrustedModule
 
         text = _projection(project)
         with self._using:
             try:
-                facts = self._opened().probe(text.text, prelude=(TrustedModule(_PRELUDE, prelude()),))
+                facts = self._opened().probe(text.text, prelude=(TrustedModule(_PRELUDE, prelude()),), stop=stop)
             except (LeanError, WardenError) as error:
                 raise ElaborationError(str(error)) from error
             finally:
@@ -84,7 +89,7 @@ class LeanElaborator:
         return Elaboration(facts, messages)
 
     def close(self) -> None:
-        """End Lean's processes; one that is at work ends when it is done, or with this program."""
+        """End Lean's processes; one that is at work ends when it is done or stopped, or with this program."""
         self._closed = True
         if self._using.acquire(blocking=False):
             try:

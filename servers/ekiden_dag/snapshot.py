@@ -17,6 +17,7 @@ from ekiden_dag.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from threading import Event
 
     from ekiden_blueprint.findings import Finding
     from ekiden_blueprint.rules import Allowances, Diagnostic
@@ -37,11 +38,15 @@ class Elaboration(NamedTuple):
 class Elaborator(Protocol):
     """Has Lean elaborate blueprints, one at a time."""
 
-    def elaborate(self, project: Project) -> Elaboration:
+    def elaborate(self, project: Project, stop: Event) -> Elaboration:
         """Elaborate a blueprint; to be called on a worker thread, and may take minutes.
 
+        Args:
+            project: The blueprint.
+            stop: Set by another thread when this is no longer wanted.
+
         Raises:
-            ElaborationError: Lean cannot be asked here.
+            ElaborationError: Lean cannot be asked here, or it was stopped.
         """
         ...
 

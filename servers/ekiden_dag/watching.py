@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections import OrderedDict
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import anyio
@@ -136,10 +136,31 @@ class Tracker:
             if wanted is None or wanted.code_key in self._found:
                 await changed.wait()
                 continue
-            self._found[wanted.code_key] = await _asked(self._elaborator, wanted)
+            part = await self._asked(self._elaborator, wanted)
+            if part is None:
+                continue
+            self._found[wanted.code_key] = part
             while len(self._found) > _KEPT:
                 self._found.popitem(last=False)
             self._tell()
+
+    async def _asked(self, elaborator: Elaborator, wanted: Snapshot) -> LeanPart | None:
+        """Ask Lean, and stop it once something else is wanted, or nothing any more; None when it was stopped."""
+        stop = Event()
+
+        async def stop_when_stale() -> None:
+            try:
+                while self._wanted is wanted:
+                    await self._changed.wait()
+            finally:
+                stop.set()
+
+        part: LeanPart | None = None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stop_when_stale)
+            part = await _asked(elaborator, wanted, stop)
+            tasks.cancel_scope.cancel()
+        return part
 
     def _lean_part(self, key: str) -> LeanPart:
         if self._elaborator is None:
@@ -160,14 +181,14 @@ def _read(target: Target, previous: Snapshot | None, allowances: Allowances) -> 
     return Snapshot.of_contents(target, contents, previous, allowances)
 
 
-async def _asked(elaborator: Elaborator, wanted: Snapshot) -> LeanPart:
+async def _asked(elaborator: Elaborator, wanted: Snapshot, stop: Event) -> LeanPart | None:
     """Ask Lean on a thread that this program need not wait for when it ends, unlike those of anyio."""
-    parts: list[LeanPart] = []
+    parts: list[LeanPart | None] = []
     done, working = socket.socketpair()
 
     def work() -> None:
         with working:  # closing it makes the other end readable
-            parts.append(_ask(elaborator, wanted))
+            parts.append(_ask(elaborator, wanted, stop))
 
     with done:
         Thread(target=work, name="elaboration", daemon=True).start()
@@ -175,10 +196,12 @@ async def _asked(elaborator: Elaborator, wanted: Snapshot) -> LeanPart:
     return parts[0]
 
 
-def _ask(elaborator: Elaborator, wanted: Snapshot) -> LeanPart:
+def _ask(elaborator: Elaborator, wanted: Snapshot, stop: Event) -> LeanPart | None:
     try:
-        return LeanPart.of_elaboration(elaborator.elaborate(wanted.project))
+        return LeanPart.of_elaboration(elaborator.elaborate(wanted.project, stop))
     except ElaborationError as error:
+        if stop.is_set():
+            return None
         return LeanPart("absent", f"Lean cannot be asked: {error} Edges and states are what the text declares.")
     except Exception:
         # the outermost loop of this task: the server goes on without Lean

@@ -7,7 +7,7 @@
 
 from ekiden_lean.checker import ProofChecker
 from ekiden_lean.diagnostics import Diagnostic, Severity, read_diagnostic, read_diagnostics
-from ekiden_lean.errors import LeanError, LeanInstallError, LeanMissingError
+from ekiden_lean.errors import LeanError, LeanInstallError, LeanMissingError, LeanStoppedError
 from ekiden_lean.facts import DeclarationFacts, LeanFacts
 from ekiden_lean.facts_store import FactsStore
 from ekiden_lean.probe import LeanProbe
@@ -27,6 +27,7 @@ __all__ = [
     "LeanLimits",
     "LeanMissingError",
     "LeanProbe",
+    "LeanStoppedError",
     "Outcome",
     "ProofChecker",
     "Severity",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
 from ekiden_lean.elaboration import Elaborated, Prepared, elaborate, prepare
 from ekiden_lean.kernel import check_by_kernel
 from ekiden_lean.submission import Checked, LeanLimits, Submission
-from ekiden_lean.worker import Worker, driver_text
+from ekiden_lean.worker import Worker, worker_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,10 +39,7 @@ class ProofChecker:
     @property
     def identity(self) -> str:
         """All that findings depend on besides the submissions: the toolchain, the driver, the limits."""
-        toolchain, limits = self.toolchain, self.limits
-        driver = sha256(driver_text(toolchain.kind).encode()).hexdigest()[:12]
-        bounds = f"cpu={limits.cpu_s:g}s wall={limits.wall_factor:g} memory={limits.memory_bytes >> 20}MiB"
-        return f"{toolchain.kind} {toolchain.version} {toolchain.identity} driver={driver} {bounds}"
+        return worker_identity(self.toolchain, self.limits)
 
     def __enter__(self) -> Self:
         """Return the checker itself."""

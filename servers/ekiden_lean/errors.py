@@ -9,6 +9,10 @@ class LeanMissingError(LeanError):
     """There is no Lean on this machine."""
 
 
+class LeanStoppedError(LeanError):
+    """Who asked for the work no longer wants it."""
+
+
 class LeanInstallError(LeanError):
     """Lean could not be installed."""
 

@@ -18,11 +18,12 @@ from ekiden_lean.elaboration import (
     read_contents,
     sort_imports,
 )
+from ekiden_lean.errors import LeanStoppedError
 from ekiden_lean.export import ExportError, read_export
 from ekiden_lean.facts import LeanFacts
 from ekiden_lean.plain import is_plain
 from ekiden_lean.submission import LeanLimits, TrustedModule
-from ekiden_lean.worker import Job, Worker, driver_text
+from ekiden_lean.worker import Job, Worker, worker_identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,14 +66,13 @@ class LeanProbe:
         self._one = threading.Lock()  # guards the processes: one probe at a time
         self._shared = Worker(toolchain, "elaborate", self._limits)
         self._kernel = Worker(toolchain, "check", self._limits)
+        self._unused: Worker | None = None
+        """Was started for a text of its own that was then no longer wanted."""
 
     @property
     def identity(self) -> str:
-        """All that facts depend on besides the texts: the toolchain, the driver, the limits."""
-        toolchain, limits = self._toolchain, self._limits
-        driver = hashlib.sha256(driver_text(toolchain.kind).encode()).hexdigest()[:12]
-        bounds = f"cpu={limits.cpu_s:g}s memory={limits.memory_bytes >> 20}MiB export={limits.export_bytes >> 20}MiB"
-        return f"{toolchain.kind} {toolchain.version} {toolchain.identity} driver={driver} facts={FORMAT} {bounds}"
+        """All that facts depend on besides the texts: the toolchain, the driver, the limits, how they are read."""
+        return f"{worker_identity(self._toolchain, self._limits)} facts={FORMAT}"
 
     def __enter__(self) -> Self:
         """Return the probe itself."""
@@ -86,15 +86,23 @@ class LeanProbe:
         """End all processes; a later probe starts them again."""
         self._shared.close()
         self._kernel.close()
+        if self._unused is not None:
+            self._unused.close()
+            self._unused = None
 
-    def probe(self, code: str, *, prelude: Sequence[TrustedModule] = ()) -> LeanFacts:
+    def probe(
+        self, code: str, *, prelude: Sequence[TrustedModule] = (), stop: threading.Event | None = None
+    ) -> LeanFacts:
         """Find the facts of a text.
 
         Args:
             code: The whole text, with its header.
             prelude: Trusted modules that it sees without an import, each after those it needs.
+            stop: Set by another thread when the facts are no longer wanted. The process that works on the text is then
+                killed at once; those that do not are kept.
 
         Raises:
+            LeanStoppedError: It was stopped.
             LeanError: Lean does not start or cannot prepare the prelude; it says nothing about the text.
         """
         key = self._key(code, prelude)
@@ -102,7 +110,9 @@ class LeanProbe:
             return kept
         with self._one:
             try:
-                found = replace(self._probe(code, tuple(prelude)), identity=self.identity)
+                found = replace(self._probe(code, tuple(prelude), stop), identity=self.identity)
+            except LeanStoppedError:
+                raise
             except BaseException:
                 self.close()
                 raise
@@ -114,7 +124,7 @@ class LeanProbe:
         depends = [self.identity, code, [[module.name, module.text] for module in prelude]]
         return hashlib.sha256(json.dumps(depends).encode()).hexdigest()
 
-    def _probe(self, code: str, prelude: tuple[TrustedModule, ...]) -> LeanFacts:
+    def _probe(self, code: str, prelude: tuple[TrustedModule, ...], stop: threading.Event | None) -> LeanFacts:
         plain = is_plain(code, notations=True)
         imports = sort_imports(code, (), self._toolchain)
         if not isinstance(imports, Imports):
@@ -126,13 +136,22 @@ class LeanProbe:
         job = Job(imports.library, modules, imports.body, "", "", token_hex(16), scope="all")
         self._kernel.start()
         if not plain:
-            with Worker(self._toolchain, "elaborate", self._limits) as worker:
-                return self._settle(job, worker, worker.work(job), plain=plain)
+            return self._probe_alone(job, stop)
         others = self._refresh(self._shared)
-        finished = self._shared.work(job)
+        finished = self._shared.work(job, stop)
         if others and finished.ending in ("crashed", "memory"):  # it may be for what others left
-            finished = self._shared.work(job)
-        return self._settle(job, self._shared, finished, plain=plain)
+            finished = self._shared.work(job, stop)
+        return self._settle(job, self._shared, finished, stop, plain=plain)
+
+    def _probe_alone(self, job: Job, stop: threading.Event | None) -> LeanFacts:
+        worker, self._unused = self._unused or Worker(self._toolchain, "elaborate", self._limits), None
+        try:
+            return self._settle(job, worker, worker.work(job, stop), stop, plain=False)
+        finally:
+            if worker.is_running and worker.jobs == 0:
+                self._unused = worker
+            else:
+                worker.close()
 
     def _refresh(self, worker: Worker) -> bool:
         """Replace a process that has done much; tell whether it has done anything."""
@@ -140,7 +159,9 @@ class LeanProbe:
             worker.close()
         return worker.is_running and worker.jobs > 0
 
-    def _settle(self, job: Job, worker: Worker, finished: Finished, *, plain: bool) -> LeanFacts:
+    def _settle(
+        self, job: Job, worker: Worker, finished: Finished, stop: threading.Event | None, *, plain: bool
+    ) -> LeanFacts:
         if finished.ending != "done":
             return _not_done(finished, "Lean's elaboration of it", plain=plain)
         text = read_contents(worker.result_file(), self._limits.export_bytes)
@@ -150,26 +171,27 @@ class LeanProbe:
         diagnostics, _, lines = part_result(text, most=_MOST_DIAGNOSTICS)
         if self._toolchain.kind == "wasm":
             diagnostics = tuple(message for message in diagnostics if not is_compiler_gap(message))
-        found = replace(self.by_kernel(job, lines), plain=plain, diagnostics=diagnostics)
+        found = replace(self.by_kernel(job, lines, stop), plain=plain, diagnostics=diagnostics)
         return replace(found, seconds=found.seconds + finished.seconds)
 
-    def by_kernel(self, job: Job, lines: str) -> LeanFacts:
+    def by_kernel(self, job: Job, lines: str, stop: threading.Event | None = None) -> LeanFacts:
         """Find the facts of what a job of elaboration exported, or somebody in its place; nothing of it is believed.
 
         Raises:
+            LeanStoppedError: It was stopped.
             LeanError: The kernel's process cannot work.
         """
         try:
-            return self._by_kernel(job, read_export(lines))
+            return self._by_kernel(job, read_export(lines), stop)
         except ExportError as error:
             return LeanFacts("refused", str(error), plain=False)
 
-    def _by_kernel(self, job: Job, export: Export) -> LeanFacts:
+    def _by_kernel(self, job: Job, export: Export, stop: threading.Event | None) -> LeanFacts:
         others = self._refresh(self._kernel)
         job = replace(job, text=export.kernel_text)
-        finished = self._kernel.work(job)
+        finished = self._kernel.work(job, stop)
         if others and finished.ending in ("crashed", "memory"):
-            finished = self._kernel.work(job)
+            finished = self._kernel.work(job, stop)
         if finished.ending != "done":
             return _not_done(finished, "The kernel's check of it", plain=False)
         opening = f"report {job.nonce} "

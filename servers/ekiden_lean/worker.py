@@ -9,9 +9,10 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
+from threading import Event
 from typing import Literal, Self
 
-from ekiden_lean.errors import LeanError
+from ekiden_lean.errors import LeanError, LeanStoppedError
 from ekiden_lean.submission import LeanLimits, TrustedModule
 from ekiden_lean.toolchain import Toolchain, ToolchainKind
 from ekiden_warden import ConfinedProcess
@@ -133,20 +134,27 @@ class Worker:
         """Close."""
         self.close()
 
-    def work(self, job: Job) -> Finished:
+    def work(self, job: Job, stop: Event | None = None) -> Finished:
         """Do one job, starting the process if need be.
 
+        Args:
+            job: What to do.
+            stop: Once it is set, by another thread, the work ends at once. A process that is only starting is kept; one
+                that has the job is killed, and gone before this returns.
+
         Raises:
+            LeanStoppedError: It was stopped.
             LeanError: The process does not start, or cannot prepare what the job imports.
         """
+        stop = stop or Event()
         had_others = self._process is not None and self._jobs > 0
         try:
-            number = self._begin(job)
-        except LeanError:
-            if not had_others or self._process is not None:
+            number = self._begin(job, stop)
+        except LeanError as error:
+            if isinstance(error, LeanStoppedError) or not had_others or self._process is not None:
                 raise
-            number = self._begin(job)  # what ended it may have been left by the jobs before
-        finished = self._await_end(number)
+            number = self._begin(job, stop)  # what ended it may have been left by the jobs before
+        finished = self._await_end(number, stop)
         if finished.ending not in ("done", "failed"):
             self.close()
         return finished
@@ -155,12 +163,19 @@ class Worker:
         """Return where the last job's result lies, in mode `elaborate`."""
         return self.folder / f"{self._jobs - 1}.out"
 
-    def _begin(self, job: Job) -> int:
+    def _begin(self, job: Job, stop: Event) -> int:
         self.start()
+        deadline = time.monotonic() + self._limits.start_s
+        while not self._ready:
+            self._ready = self._opening_line(deadline, stop) == "ready"
         number = self._jobs
         self._jobs += 1
         self._post(number, job)
-        self._await_begin(number)
+        try:
+            self._await_begin(number, deadline, stop)
+        except LeanStoppedError:
+            self.close()
+            raise
         return number
 
     def _post(self, number: int, job: Job) -> None:
@@ -177,15 +192,19 @@ class Worker:
         part.write_text("\n".join(lines) + "\n", encoding="utf-8")
         part.replace(self.folder / f"{number}.job")
 
-    def _await_begin(self, number: int) -> None:
-        deadline = time.monotonic() + self._limits.start_s
+    def _await_begin(self, number: int, deadline: float, stop: Event) -> None:
+        while (line := self._opening_line(deadline, stop)) != f"begin {number}":
+            if line.startswith(f"failed {number} "):
+                raise LeanError(f"Lean could not prepare the problem: {unescaped(line.split(' ', 2)[2])}")
+
+    def _opening_line(self, deadline: float, stop: Event) -> str:
+        """Return the next line of a process that is at no job yet."""
+        how = f"was not ready within {self._limits.start_s:g} s"
         try:
-            while (line := self._line(deadline)) is not None:
-                if line == f"begin {number}":
-                    return
-                if line.startswith(f"failed {number} "):
-                    raise LeanError(f"Lean could not prepare the problem: {unescaped(line.split(' ', 2)[2])}")
-            how = f"was not ready within {self._limits.start_s:g} s"
+            while time.monotonic() < deadline:
+                _go_on(stop)
+                if (line := self._line(min(deadline, time.monotonic() + _POLL_S))) is not None:
+                    return line
         except EOFError:
             assert self._process is not None
             how = f"did not start ({_crash(self._process)})"
@@ -197,7 +216,7 @@ class Worker:
         if (process := self._process) is not None:
             process.kill()
 
-    def _await_end(self, number: int) -> Finished:
+    def _await_end(self, number: int, stop: Event) -> Finished:
         process = self._process
         assert process is not None
         began, cpu_before = time.monotonic(), process.usage().cpu_s
@@ -227,6 +246,9 @@ class Worker:
                     return self._finished("memory", began, lines, f"{usage.rss_bytes >> 20} MiB")
                 if usage.cpu_s - cpu_before > limits.cpu_s or now >= deadline:
                     return self._finished("timeout", began, lines, f"{limits.cpu_s:g} s")
+                if stop.is_set():
+                    self.close()
+                    _go_on(stop)
 
     def _finished(self, ending: Ending, began: float, lines: list[str], detail: str) -> Finished:
         return Finished(ending, detail, tuple(lines), time.monotonic() - began)
@@ -253,6 +275,11 @@ class Worker:
         return line.decode("utf-8", "replace")
 
 
+def _go_on(stop: Event) -> None:
+    if stop.is_set():
+        raise LeanStoppedError("Lean was stopped: what it was asked is no longer wanted.")
+
+
 @lru_cache
 def driver_text(kind: ToolchainKind) -> str:
     """Return the driver as a toolchain of this kind takes it."""
@@ -261,6 +288,15 @@ def driver_text(kind: ToolchainKind) -> str:
     folder = files("ekiden_lean") / "driver"
     parts = [(folder / f"{part}.lean").read_text(encoding="utf-8") for part in _DRIVER]
     return "\n".join([_HEADER, opening, *parts])
+
+
+def worker_identity(toolchain: Toolchain, limits: LeanLimits) -> str:
+    """Name all that what workers find depends on besides their jobs: the toolchain, the driver, the limits."""
+    driver = sha256(driver_text(toolchain.kind).encode()).hexdigest()[:12]
+    return (
+        f"{toolchain.kind} {toolchain.version} {toolchain.identity} driver={driver} cpu={limits.cpu_s:g}s "
+        f"wall={limits.wall_factor:g} memory={limits.memory_bytes >> 20}MiB export={limits.export_bytes >> 20}MiB"
+    )
 
 
 def _crash(process: ConfinedProcess) -> str:

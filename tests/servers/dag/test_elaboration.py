@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
+import lean_stand_ins as stand_ins
 from blueprint_graphs import node
 from ekiden_blueprint import Project, parse
 from ekiden_config import load_settings
@@ -60,6 +64,55 @@ def test_edges_states_and_messages_come_from_lean(tmp_path: Path) -> None:
         "lemma b : 1 = 1", "theorem t : D = 0 ∧ True", "theorem u : E.1 = E.1", "theorem v : True"
     ] if f"{start} := by" in text}  # fmt: skip
     assert places == sorries
+
+
+def test_what_was_stopped_is_no_answer_and_the_next_text_gets_one(tmp_path: Path) -> None:
+    lean = stand_ins.stand_in_lean(tmp_path / "lean")
+    (tmp_path / "lean" / "may-start").touch()
+    elaborator = LeanElaborator(
+        load_settings({"lean": {"toolchain": "native", "lean": str(lean)}}).lean, tmp_path / "kept"
+    )
+    stop = Event()
+    stop.set()
+    project = Project([parse(node("lemma a : True"), "One.lean")])
+    try:
+        with pytest.raises(ElaborationError, match="no longer wanted"):
+            elaborator.elaborate(project, stop)
+        assert elaborator.elaborate(project, Event()).facts.outcome == "complete"
+    finally:
+        elaborator.close()
+
+
+@pytest.mark.lean
+@pytest.mark.timeout(600)
+def test_an_edit_while_lean_elaborates_ends_that_and_the_new_text_is_elaborated(tmp_path: Path) -> None:
+    def project(*nodes: str) -> Project:
+        return Project([parse("\n".join(["set_option maxHeartbeats 0\n", *nodes]), "One.lean")])
+
+    endless, mended = node("lemma a : True", body="iterate 1000000000 skip"), node("lemma a : True", body="trivial")
+    elaborator = LeanElaborator(load_settings().lean, tmp_path)
+    stop = Event()
+    try:
+        elaborator.elaborate(project(mended))
+        warm = set(psutil.Process().children())
+        with ThreadPoolExecutor(1) as pool:
+            stale = pool.submit(elaborator.elaborate, project(endless), stop)
+            cpu_s = _cpu_s(warm)
+            while _cpu_s(warm) < cpu_s + 1.0:
+                assert not stale.done()
+                Event().wait(0.05)
+            stop.set()
+            with pytest.raises(ElaborationError, match="no longer wanted"):
+                stale.result(30)
+        assert set(psutil.Process().children()) < warm
+        assert elaborator.elaborate(project(mended, node("lemma b : True", body="trivial"))).facts.outcome == "complete"
+    finally:
+        elaborator.close()
+
+
+def _cpu_s(wardens: set[psutil.Process]) -> float:
+    times = [one.cpu_times() for warden in wardens for one in warden.children(recursive=True)]
+    return sum(time.user + time.system for time in times)
 
 
 def test_without_a_lean_elaborating_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,12 +48,19 @@ class ScriptedLean:
     def __init__(self) -> None:
         self.may_answer = Event()
         self.seen: list[str] = []
+        self.stopped = 0
         self.problem = ""
         self.outcome: ProbeOutcome = "complete"
 
-    def elaborate(self, project: Project) -> Elaboration:
+    def elaborate(self, project: Project, stop: Event) -> Elaboration:
         self.seen.append(project.files[0].source.text)
-        assert self.may_answer.wait(20)
+        for _ in range(1000):
+            if stop.is_set():
+                self.stopped += 1
+                raise ElaborationError("It was stopped.")
+            if self.may_answer.wait(0.02):
+                break
+        assert self.may_answer.is_set()
         if self.problem:
             raise ElaborationError(self.problem)
         names = [found.full_name for found in project.nodes]
@@ -198,6 +205,33 @@ async def test_a_change_is_taken_in_without_a_call(with_lean: Client, lean: Scri
             blueprint.write_text(text, encoding="utf-8")
             await anyio.to_thread.run_sync(Event().wait, 0.05)
     assert len(lean.seen) == 2
+
+
+async def test_an_edit_while_lean_is_at_work_stops_it_and_the_new_text_is_read(
+    with_lean: Client, lean: ScriptedLean, blueprint: Path
+) -> None:
+    await answer(with_lean, "dag_overview")
+    text = blueprint.read_text(encoding="utf-8")
+    blueprint.write_text(text + node("lemma z : True"), encoding="utf-8")
+    with anyio.fail_after(20):
+        while len(lean.seen) < 2:  # the first is never let answer
+            await answer(with_lean, "dag_overview")
+    assert (lean.seen, lean.stopped) == ([text, text + node("lemma z : True")], 1)
+    lean.may_answer.set()
+    assert (await verdict(with_lean))["lean"].startswith("Lean has elaborated the blueprint.")
+    assert (len(lean.seen), lean.stopped) == (2, 1)
+
+
+async def test_an_edit_of_prose_while_lean_is_at_work_does_not_stop_it(
+    with_lean: Client, lean: ScriptedLean, blueprint: Path
+) -> None:
+    await answer(with_lean, "dag_overview")
+    text = blueprint.read_text(encoding="utf-8")
+    blueprint.write_text(text.replace("/-- A title -/", "/-- Another name -/"), encoding="utf-8")
+    await answer(with_lean, "dag_overview")
+    lean.may_answer.set()
+    assert (await verdict(with_lean))["lean"].startswith("Lean has elaborated the blueprint.")
+    assert (len(lean.seen), lean.stopped) == (1, 0)
 
 
 async def test_lean_that_cannot_be_asked_is_told_and_asked_again(with_lean: Client, lean: ScriptedLean) -> None:
