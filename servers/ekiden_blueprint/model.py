@@ -204,7 +204,8 @@ class BlueprintNode:
 
     def option(self, name: str) -> Option | None:
         """Give the option of this name; the last one when it is repeated."""
-        return next((option for option in reversed(self.options) if option.name == name), None)
+        found = next((option for option in reversed(self.parts.options) if option.name == name), None)
+        return found and found.shifted(self.offset)
 
     def crefs_in(self, option: Option | None) -> tuple[Reference, ...]:
         """Give the labels that the text of an option refers to with `cref`, in order."""
