@@ -1,8 +1,12 @@
-"""Lean texts joined at random from pieces: what the lexer and the parser must survive and agree on."""
+"""Lean texts joined at random from pieces, which lexer and parser must survive and agree on; and looking into texts."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
+
+from ekiden_blueprint import BlueprintNode, Span, parse
+
+HEAD = '@[blueprint "lem:a"]\n'
 
 TOKENS = [
     *("/-", "-/", "/--", "/-!", "--", '"', "'", "'\"'", "\\", "«", "»", 'r#"', '"#', 's!"', "{", "}", "x'", "5'", "<-"),
@@ -36,3 +40,12 @@ token_soup = st.lists(st.tuples(st.sampled_from(TOKENS), st.sampled_from(SPACES)
 )
 files = st.lists(st.sampled_from(COMMANDS), max_size=14).map("".join)
 lean_texts = st.one_of(token_soup, files, st.text(max_size=40))
+
+
+def only_node(text: str) -> BlueprintNode:
+    (node,) = parse(text).nodes
+    return node
+
+
+def part(text: str, span: Span | None) -> str | None:
+    return None if span is None else text[span.start : span.end]
