@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from ekiden_blueprint.edges import plain_name
+from ekiden_dag.snapshot import theorems
+
 if TYPE_CHECKING:
     from ekiden_blueprint.findings import Finding
     from ekiden_blueprint.graph import Seen
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 16_000
 MAX_NAMES = 200
 MAX_FINDINGS = 60
+MAX_THEOREMS = 10
 
 Visibility = Literal["visible", "invisible"]
 
@@ -187,7 +191,7 @@ class Overview(_Answer):
             critical_path=list(progress.critical_path),
             cycles=[" -> ".join((*cycle, cycle[0])) for cycle in graph.cycles[:MAX_NAMES]],
             origin=graph.edges.origin,
-            lean=snapshot.lean.message,
+            lean=snapshot.lean_message,
         )
 
 
@@ -214,7 +218,7 @@ class Verification(_Answer):
             verdict="failed" if failed else "passed" if snapshot.lean.state == "done" else "undecided",
             findings=[_sentence(finding) for finding in found[:MAX_FINDINGS]],
             total=len(found),
-            lean=snapshot.lean.message,
+            lean=snapshot.lean_message,
         )
 
 
@@ -227,8 +231,9 @@ def _sentence(found: "Finding") -> str:
 
 
 def _reasons(snapshot: "Snapshot", name: str) -> tuple[str, list[str]]:
+    taken = _taken_as_they_are(snapshot, name)
     if name not in snapshot.graph.vertices:
-        return "definition", ["It is no vertex of the graph, and must be complete."]
+        return "definition", ["It is no vertex of the graph, and must be complete.", *taken]
     found = snapshot.progress.explain(name)
     reasons = [found.reason, *(str(wait) for wait in found.waits_for)]
     if len(found.chain) > 1:
@@ -241,4 +246,13 @@ def _reasons(snapshot: "Snapshot", name: str) -> tuple[str, list[str]]:
         reasons.append("Not all that it rests on is proved.")
     if found.assumptions:
         reasons.append(f"It rests on the assumptions {', '.join(map(repr, found.assumptions))}.")
-    return found.state, reasons
+    return found.state, reasons + taken
+
+
+def _taken_as_they_are(snapshot: "Snapshot", name: str) -> list[str]:
+    names = snapshot.taken_as_they_are.get(plain_name(name), ())
+    if not names:
+        return []
+    more = f" and {len(names) - MAX_THEOREMS} more" if len(names) > MAX_THEOREMS else ""
+    shown = ", ".join(map(repr, names[:MAX_THEOREMS]))
+    return [f"It rests on {theorems(len(names))} whose axioms this Lean cannot show: {shown}{more}."]

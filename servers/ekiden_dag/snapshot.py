@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from ekiden_blueprint.edges import edges_of
+from ekiden_blueprint.edges import edges_of, plain_name
 from ekiden_blueprint.graph import ProofGraph
 from ekiden_blueprint.parser import parse
 from ekiden_blueprint.project import Project
 from ekiden_blueprint.rules import CONTRACT, check
+from ekiden_blueprint.rules.facts import CheckedDeclaration, CheckedFacts
 from ekiden_blueprint.states import Progress
 from ekiden_dag.errors import ConfigurationError
 
@@ -21,17 +22,34 @@ if TYPE_CHECKING:
 
     from ekiden_blueprint.findings import Finding
     from ekiden_blueprint.rules import Allowances, Diagnostic
-    from ekiden_blueprint.rules.facts import CheckedFacts
     from ekiden_dag.target import Target
 
 LeanState = Literal["done", "running", "failed", "absent"]
 """Lean's part: its facts are in; it is at work; it came to no end; there is no Lean, or it was not asked for."""
 
 
+class TrackedDeclaration(CheckedDeclaration, Protocol):
+    """What Lean says of one declaration."""
+
+    @property
+    def unproved(self) -> tuple[str, ...]:
+        """Library theorems that it rests on and whose axioms this Lean cannot show."""
+        ...
+
+
+class TrackedFacts(CheckedFacts, Protocol):
+    """What Lean says of all declarations of a blueprint."""
+
+    @property
+    def declarations(self) -> Sequence[TrackedDeclaration]:
+        """The declarations, in the order of the text."""
+        ...
+
+
 class Elaboration(NamedTuple):
     """What Lean said of a blueprint: its facts, and its messages placed in the files."""
 
-    facts: CheckedFacts
+    facts: TrackedFacts
     diagnostics: Sequence[Diagnostic]
 
 
@@ -124,9 +142,23 @@ class Snapshot:
         return self if lean == self.lean else replace(self, lean=lean)
 
     @property
-    def facts(self) -> CheckedFacts | None:
+    def facts(self) -> TrackedFacts | None:
         """What Lean found."""
         return self.lean.elaboration.facts if self.lean.elaboration else None
+
+    @cached_property
+    def taken_as_they_are(self) -> dict[str, tuple[str, ...]]:
+        """For declarations, by plain name, the library theorems that they rest on and whose axioms do not show."""
+        known = self.facts.declarations if self.facts else ()
+        return {plain_name(one.name): one.unproved for one in known if one.unproved}
+
+    @property
+    def lean_message(self) -> str:
+        """How far Lean is, and what its word leaves open."""
+        count = len({name for names in self.taken_as_they_are.values() for name in names})
+        if not count:
+            return self.lean.message
+        return f"{self.lean.message} Their axioms leave out those of {theorems(count)} taken as they are."
 
     @cached_property
     def graph(self) -> ProofGraph:
@@ -149,6 +181,11 @@ class Snapshot:
             allowances=self.allowances,
             facts=None if found is None else found.facts,
         )
+
+
+def theorems(count: int) -> str:
+    """Say how many theorems of the library."""
+    return f"{count} library theorem{'s' if count > 1 else ''}"
 
 
 def read_contents(target: Target) -> tuple[bytes, ...]:

@@ -40,6 +40,8 @@ NODES = (
 )
 FACTS = {"D": (), "a": (), "b": ("a",), "E": (), "t": ("b",)}
 UNPROVED = {"b", "t"}
+TAKEN = {"a": ("Nat.add_comm",), "E": tuple(f"List.fact{number}" for number in range(12))}
+"""Library theorems without proofs that declarations rest on."""
 
 
 class ScriptedLean:
@@ -73,7 +75,8 @@ class ScriptedLean:
         sorry = name in UNPROVED
         axioms = ("sorryAx",) if sorry else ()
         return DeclarationFacts(
-            name, kind, private=False, type_hash="t", value_hash="v", meaning_hash="m", axioms=axioms, unproved=(),
+            name, kind, private=False, type_hash="t", value_hash="v", meaning_hash="m", axioms=axioms,
+            unproved=TAKEN.get(name, ()),
             sorry=sorry, own_sorry=sorry, uses_type=(), uses_value=FACTS.get(name, ()),
         )  # fmt: skip
 
@@ -277,6 +280,20 @@ async def test_a_node_is_shown_with_the_reasons_for_its_state(client: Client) ->
         "truncated": False,
     }
     assert (await answer(client, "dag_node", lean_name="D"))["state"] == "definition"
+
+
+async def test_library_theorems_whose_axioms_do_not_show_are_told(with_lean: Client, lean: ScriptedLean) -> None:
+    lean.may_answer.set()
+    told = "Their axioms leave out those of 13 library theorems taken as they are."
+    assert (await verdict(with_lean))["lean"].endswith(told)
+    assert (await answer(with_lean, "dag_overview"))["lean"].endswith(told)
+    reasons = {name: (await answer(with_lean, "dag_node", lean_name=name))["reasons"] for name in ("a", "b", "E")}
+    assert reasons["a"][-1] == "It rests on 1 library theorem whose axioms this Lean cannot show: 'Nat.add_comm'."
+    assert reasons["E"][-1].startswith(
+        "It rests on 12 library theorems whose axioms this Lean cannot show: 'List.fact0', "
+    )
+    assert reasons["E"][-1].endswith(", 'List.fact9' and 2 more.")
+    assert not any("library" in reason for reason in reasons["b"])
 
 
 async def test_the_overview_has_counts_leaves_and_the_critical_path(client: Client) -> None:
