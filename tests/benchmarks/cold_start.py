@@ -8,6 +8,7 @@ processes that compute all the time. Prints medians in milliseconds, and their r
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -53,11 +54,22 @@ FIRST_CALLS: dict[str, dict[str, Any]] = {
         "arguments": {"path": "pyproject.toml", "patch": "*** Begin Patch\n@@\n-[project]\n+[project]\n*** End Patch"},
     },
     "cayley": {"name": "cayley_refute", "arguments": {"law1": "x = x * y", "law2": "x = y"}},
+    "dag_tracker": {"name": "dag_node", "arguments": {"lean_name": "double_zero"}},
     "judge": {
         "name": "judge_answer",
         "arguments": {"law1": "x = x * y", "law2": "x = y", "verdict": "false", "code": "sorry"},
     },
 }
+BLUEPRINT = """import Architect
+
+@[blueprint "def:double" (statement := /-- Twice a number. -/) (title := /-- Double -/) (latexEnv := "definition")]
+def double (n : Nat) : Nat := n + n
+
+@[blueprint "lem:double-zero" (statement := /-- Twice nothing is nothing. -/) (proof := /-- By computation. -/)
+  (title := /-- Double of zero -/) (latexEnv := "lemma")]
+lemma double_zero : double 0 = 0 := by
+  sorry
+"""
 MOMENTS = ("initialize", "tools/list", "first call")
 BUSY = "while True: sum(range(10_000))"
 
@@ -68,6 +80,18 @@ class Contestant(NamedTuple):
     name: str
     command: list[str]
     call: dict[str, Any]
+    environment: dict[str, str] | None = None
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the variables that servers need, and write the files that these name."""
+    (folder / "Main.lean").write_text(BLUEPRINT, encoding="utf-8")
+    variables = {
+        "DAG_PROJECT_ROOT": str(folder),
+        "DAG_TARGET_FILE": "Main.lean",
+        "LEAN_BIN": "no-lean",  # one that starts in the background would be measured with every later round
+    }
+    return os.environ | variables
 
 
 def measured(contestant: Contestant) -> tuple[float, ...]:
@@ -75,7 +99,11 @@ def measured(contestant: Contestant) -> tuple[float, ...]:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
     started = time.perf_counter()
     with subprocess.Popen(
-        contestant.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        contestant.command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=contestant.environment,
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -145,6 +173,7 @@ def main() -> None:
                 f"ekiden serve {options.server}",
                 [sys.executable, "-c", entry, "serve", options.server],
                 FIRST_CALLS[options.server],
+                environment(Path(folder)),
             ),
             Contestant("bare SDK", [sys.executable, str(sdk)], echo),
             Contestant("standard library", [sys.executable, str(standard)], echo),
