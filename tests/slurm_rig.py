@@ -229,7 +229,11 @@ class SlurmRig:
         self.start_controller()
 
     def kill_controller(self) -> None:
-        """End the controller at once; jobs go on."""
+        """End the controller at once; jobs go on, as far as it had written them down.
+
+        It writes some five seconds after each change. A younger job is forgotten and ended when the controller is
+        back, and its id is given to another one. `restart_controller` writes everything.
+        """
         self._controller.kill()
 
     def freeze_controller(self) -> None:
@@ -249,6 +253,17 @@ class SlurmRig:
         finally:
             self._dbd.start()
             self._wait(lambda: self._succeeds("sacctmgr", "-n", "show", "cluster"), "slurmdbd answering", self._dbd)
+
+    def time_out(self, job: str) -> None:
+        """Take a running job's time away: it ends by its limit within half a minute, Slurm's step of looking.
+
+        Limits are whole minutes otherwise, so a job of the shortest one lives for up to a minute and a half.
+        """
+        self.command("scontrol", "update", f"jobid={job}", "timelimit=0", check=True)
+
+    def skip_delay(self, job: str) -> None:
+        """Let a job that was put back into the queue start at once."""
+        self.command("scontrol", "update", f"jobid={job}", "starttime=now", check=True)
 
     def drain(self, node: str, reason: str) -> None:
         """Give a node no more work; what runs there goes on."""

@@ -76,12 +76,19 @@ def test_a_job_that_takes_more_memory_than_it_asked_for_is_ended(slurm: SlurmRig
     assert ended(slurm, submit(slurm, script, "--mem=100")) == "FAILED JobLaunchFailure 0:9"
 
 
+def test_a_job_out_of_time_is_ended(slurm: SlurmRig):
+    job = submit(slurm, "sleep 300")
+    runs(slurm, job)
+    slurm.time_out(job)
+    assert ended(slurm, job).startswith("TIMEOUT TimeLimit")
+
+
 def test_jobs_go_on_while_their_controller_is_killed_or_restarted(slurm: SlurmRig):
     job = submit(slurm, "sleep 300")
     runs(slurm, job)
+    slurm.restart_controller()
     slurm.kill_controller()
     slurm.start_controller()
-    slurm.restart_controller()
     assert seen(slurm, job, "%T") == "RUNNING"
     slurm.command("scancel", job, check=True)
     assert ended(slurm, job) == "CANCELLED None 0:15"
