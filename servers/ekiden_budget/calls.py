@@ -62,6 +62,7 @@ class Visit:
     send_message: Send
     path: str = ""
     query: bytes = b""
+    http_version: str = "1.1"
     dialect: Dialect = "chat"
     body_read: bool = False
     answered: bool = False
@@ -132,6 +133,8 @@ class CallDesk:
             call = read_call(visit.dialect, read_object(body), self._rules)
         except BadRequestError as error:
             raise RejectionError(error.status, str(error), code="invalid_request_error") from error
+        if call.stream and visit.http_version != "1.1":
+            raise RejectionError(505, "a stream needs HTTP/1.1: ask for the answer in one piece")
         upstream = choose_upstream(self._upstreams, call.dialect, call.model)
         if upstream is None:
             raise RejectionError(

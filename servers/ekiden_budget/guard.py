@@ -1,16 +1,18 @@
 """The front of the proxy's web server: how long a header may take, how many may be inside, and what is no HTTP.
 
-uvicorn bounds neither the time nor the number by itself in a way that callers can tell from a broken network.
+uvicorn bounds neither the time nor the number by itself in a way that callers can tell from a broken network. Its
+compiled parser is used: a call through it takes half a millisecond less. What that one lets pass is refused here.
 """
 
 import asyncio
 import logging
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
+import httptools
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from ekiden_budget.answers import bare_answer, json_bytes, raw_headers, send_last_answer
@@ -53,12 +55,11 @@ class GuardConfig(uvicorn.Config):
             server_header=False,
             proxy_headers=False,
             backlog=1024,
-            h11_max_incomplete_event_size=LARGEST_HEADER,
             timeout_keep_alive=KEEP_ALIVE_S,
         )
 
 
-class GuardedProtocol(H11Protocol):
+class GuardedProtocol(HttpToolsProtocol):
     """One connection, under the limits of a `GuardConfig`."""
 
     config: GuardConfig
@@ -74,6 +75,9 @@ class GuardedProtocol(H11Protocol):
         self.logger = _LOGGER
         self._deadline: asyncio.TimerHandle | None = None
         self._begun = False  # whether a part of the next request has come
+        self._unread = 0  # bytes of a header that is not whole yet
+        self._deaf = False  # whether what else comes on this connection is dropped
+        self._cycles: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  # as in uvicorn
         """Take a connection in, or turn it away."""
@@ -87,40 +91,60 @@ class GuardedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on; the time for a header runs from its first byte to its last."""
+        if self._deaf:
+            return
         super().data_received(data)
-        if self._answering is None:
-            self._begun = True
-            if self._deadline is None:
-                self._wait_for_header()
-        else:
+        if self._unanswered:
             self._stop_waiting()
+            return
+        self._begun = True
+        self._unread += len(data)
+        if self._unread > LARGEST_HEADER:
+            self._refuse(431, f"the header of the request has more than {LARGEST_HEADER} bytes")
+        elif self._deadline is None:
+            self._wait_for_header()
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer, or wait until what was sent before is answered."""
+        if sum(name == b"host" for name, _ in self.headers) != 1:
+            raise httptools.HttpParserError("there must be one Host header")
+        super().on_headers_complete()
+        self._cycles = [*self._unanswered, self.cycle]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
+        """Forget the connection, and tell all who are at work for it."""
         self._stop_waiting()
+        for cycle in self._unanswered:
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, and end the connection."""
-        reason = str(sys.exception() or msg)
+        """Answer what is no HTTP, after what came before it, and end the connection."""
+        self._deaf = True
+        unanswered = self._unanswered
+        if unanswered and not unanswered[-1].more_body:
+            unanswered[-1].keep_alive = False
+            return
+        error = sys.exception()
+        reason = str((error and error.__context__) or error or msg)
         text = "invalid Content-Length" if "Content-Length" in reason else f"invalid HTTP request: {reason}"
-        cycle = self._answering
-        if cycle is not None:
+        for cycle in unanswered:
             cycle.disconnected = True
             cycle.message_event.set()
-        self._end(b"" if cycle is not None and cycle.response_started else bare_answer(400, text))
+        begun = any(cycle.response_started for cycle in unanswered)
+        self._end(b"" if begun else bare_answer(400, text))
 
     @property
-    def _answering(self) -> "RequestResponseCycle | None":
-        """The request whose header is there and whose answer is not."""
-        cycle = cast("RequestResponseCycle | None", self.cycle)
-        return None if cycle is None or cycle.response_complete else cycle
+    def _unanswered(self) -> "list[RequestResponseCycle]":
+        """The requests whose header is there and whose answer is not whole, the oldest first."""
+        return [cycle for cycle in self._cycles if not cycle.response_complete]
 
     def _wait_for_header(self) -> None:
         self._deadline = self.loop.call_later(self.config.header_deadline_s, self._cut)
 
     def _stop_waiting(self) -> None:
-        self._begun = False
+        self._begun, self._unread = False, 0
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -133,6 +157,10 @@ class GuardedProtocol(H11Protocol):
         """End an idle connection, also under a caller who never read the last answer."""
         super().timeout_keep_alive_handler()
         self.loop.call_later(LAST_BYTES_S, self.transport.abort)
+
+    def _refuse(self, status: int, reason: str) -> None:
+        self._deaf = True
+        self._end(bare_answer(status, reason))
 
     def _end(self, last: bytes) -> None:
         if not self.transport.is_closing():

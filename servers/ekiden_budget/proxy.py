@@ -63,7 +63,7 @@ class ProxyApp:
         """Answer a request."""
         if scope["type"] != "http":
             return
-        visit = Visit(Headers(scope=scope), receive, send, scope["path"], scope["query_string"])
+        visit = Visit(Headers(scope=scope), receive, send, scope["path"], scope["query_string"], scope["http_version"])
         with anyio.CancelScope() as stay:
             self._visits.add(stay)
             try:
