@@ -6,7 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.edges import plain_name
-from ekiden_blueprint.version import TARGET, WORD
+from ekiden_blueprint.version import TARGET, WORD, last_part
 from ekiden_policies.blueprint_roles import BlueprintChange, CommandChange, NodeChange
 
 if TYPE_CHECKING:
@@ -193,12 +193,12 @@ def _hazards(head: Version, node: BlueprintNode, base: Version) -> Iterable[str]
             yield f"the modifier {modifier!r}"
     for _, attribute in head.attributes(node):
         yield f"the attribute {attribute!r}"
-    last = plain_name(node.full_name).rpartition(".")[2]
+    last = last_part(node.full_name)
     places = {name: place for place, name in enumerate(head.nodes)}
     for other in head.nodes.values():
         if other.full_name in base.nodes and places[other.full_name] > places[node.full_name]:
             signature = head.code(other, *other.signature)
-            if last in WORD.findall(signature):
+            if last in (WORD.findall(signature) if WORD.fullmatch(last) else signature):
                 yield f"a name that the statement of {other.full_name!r} uses"
                 return
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -19,7 +20,7 @@ EdgeOrigin = Literal["declared", "elaborated"]
 ASSUMPTION_KEYWORDS = frozenset({"axiom"})
 """A node with such a keyword is an assumption: named, drawn and counted, never proved."""
 
-_QUOTES = str.maketrans("", "", "«»")
+_QUOTED = re.compile("«([^«».0-9][^«».]*)»")
 
 
 class DeclarationFacts(Protocol):
@@ -178,8 +179,8 @@ class FactIndex:
 
 
 def plain_name(name: str) -> str:
-    """Give a name without guillemets."""
-    return name.translate(_QUOTES)
+    """Give a name without guillemets, but for those that make another name of it: `«a.b»` is not `a.b`."""
+    return _QUOTED.sub(r"\1", name)
 
 
 def resolved(written: str, namespace: str, known: Container[str]) -> str | None:

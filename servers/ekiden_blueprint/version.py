@@ -37,6 +37,11 @@ TARGET = "theorem"
 """The keyword of what a blueprint is for."""
 
 
+def last_part(name: str) -> str:
+    """Give the end of a name, as any text that means it holds it."""
+    return plain_name(name).rstrip("»").rpartition(".")[2]
+
+
 class ComparedDeclaration(DeclarationFacts, Protocol):
     """What Lean says of one declaration."""
 
@@ -152,7 +157,7 @@ class Version:
         words: defaultdict[str, set[str]] = defaultdict(set)
         odd: defaultdict[str, set[str]] = defaultdict(set)  # such as those with blanks in guillemets
         for name in self.nodes:
-            last = plain_name(name).rpartition(".")[2]
+            last = last_part(name)
             (words if WORD.fullmatch(last) else odd)[last].add(name)
         always = [name for name, node in self.nodes.items() if node.keyword == "instance" or self._effects(node)]
         places = {name: place for place, name in enumerate(self.nodes)}

@@ -269,3 +269,18 @@ def test_a_tactics_attribute_changes_no_meaning() -> None:
 @pytest.mark.parametrize("new", ["  ", "\n", " /- told -/ "])
 def test_a_worker_leaves_even_the_blanks_of_other_nodes_as_they_are(old: str, new: str) -> None:
     assert {kind for kind, _ in breaches(BASE.replace(OWN, DONE).replace(old, old.replace(" ", new, 1)))} == {"part"}
+
+
+def test_a_name_whose_guillemets_count_does_not_lend_its_meaning_to_another():
+    true, sum_ = node("theorem a.b : 0 = 0"), node("theorem a.b : 1 + 1 = 2")
+    base = version(text_of(sum_), Fact("a.b", type_hash="sum"))
+    other = node("theorem «a.b» : 1 + 1 = 2")
+    head = version(text_of(true, other), Fact("a.b", type_hash="true"), Fact("«a.b»", type_hash="sum"))
+    assert {one.name: one.meaning for one in compare(base, head).nodes if not one.is_new} == {"a.b": "changed"}
+
+
+@pytest.mark.parametrize("name", ["«x y»", "x!", "«x.y»"])
+def test_a_new_node_of_any_name_that_a_later_statement_uses_is_a_hazard(name: str):
+    goal = node(f"theorem goal : {name} = 4")
+    found = compare(version(text_of(OWN, goal)), version(text_of(node(f"lemma {name} : Nat"), OWN, goal)), own="own")
+    assert [one.hazards for one in found.nodes if one.is_new] == [("a name that the statement of 'goal' uses",)]

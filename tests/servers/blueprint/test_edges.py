@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blueprint_graphs import Known, facts_of, node, project_of
-from ekiden_blueprint.edges import edges_of
+from ekiden_blueprint.edges import FactIndex, edges_of
 
 CHAIN = (node("lemma a : True"), node("lemma b : True", "lem:a"), node("theorem c : True", "lem:b", "lem:a"))
 
@@ -140,3 +140,9 @@ def test_an_assumption_is_a_vertex() -> None:
 def test_of_two_nodes_with_one_name_the_first_counts() -> None:
     project = project_of(node("lemma a : True"), node("lemma b : True"), node("lemma b : True", "lem:a"))
     assert edges_of(project).parents == {"a": (), "b": ()}
+
+
+def test_what_lean_knows_of_a_name_in_guillemets_is_not_taken_for_that_of_another() -> None:
+    facts = facts_of(Known("a.b", own_sorry=True), Known("«a.b»"), Known("«c d»", own_sorry=True))
+    index = FactIndex(facts, ["a.b", "«a.b»", "«c d»"])
+    assert [index.has_own_sorry(name) for name in ("a.b", "«a».b", "«a.b»", "«c d»")] == [True, True, False, True]
