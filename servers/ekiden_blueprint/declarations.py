@@ -24,11 +24,13 @@ _BINDING = frozenset({"let", "have", "letI", "haveI", "let_fun", "let_expr", "se
 _ABSOLUTE = re.compile(r"\|(?=[^\s|])[^|\n]*?(?<=\S)\|")
 _COMPLETE_BEFORE = re.compile(rf"[{ID_REST}»)\]}}⟩⟧\"]\s*\Z")
 _HOLES = re.compile(rf"(?:sorry|sorry_using|admit|sorryAx)(?![{ID_REST}])")
+_NAME_BEFORE, _NAME_AFTER = re.compile(r"[({⦃,]\s*\Z"), re.compile(r"\s*:")
 _BY_SORRY = re.compile(r"\s*by[ \t\r]*\n\s*sorry\s*")
 _BY_SORRY_USING = re.compile(r"\s*by[ \t\r]*\n\s*sorry_using\s*\[[^\[\]]*\]\s*")
 _SORRY_USING = re.compile(r"sorry_using\s*\[([^\[\]]*)\]?")
 _ITEM = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _MANY = 1 << 30
+_FAR = 200
 
 
 class Declaration(NamedTuple):
@@ -147,6 +149,17 @@ def begins_word(view: str, at: int, floor: int = 0) -> bool:
     return not (inside_identifier(view, at - 1, floor) or view[max(floor, at - 2) : at - 1] in (*")]}⟩»",))
 
 
+def is_given_name(view: str, start: int, end: int) -> bool:
+    """Tell whether a word is a name in a bracket, as in `(stop : Nat)` and `{ stop := 3 }`; only tactics may be one."""
+    before = _NAME_BEFORE.search(view, max(0, start - _FAR), start)
+    return before is not None and _NAME_AFTER.match(view, end) is not None
+
+
+def _is_hole(view: str, found: re.Match[str]) -> bool:
+    is_tactic = found.group() == "admit"
+    return begins_word(view, found.start()) and not (is_tactic and is_given_name(view, *found.span()))
+
+
 def body_kind(view: str, body: Span | None, *, after_sign: bool) -> BodyKind:
     """Classify a proof; `view` has neither comments nor the contents of strings."""
     if body is None:
@@ -154,7 +167,7 @@ def body_kind(view: str, body: Span | None, *, after_sign: bool) -> BodyKind:
     text = view[body.start : body.end]
     if not text.strip():
         return "invalid"
-    if not any(begins_word(text, hole.start()) for hole in _HOLES.finditer(text)):
+    if not any(_is_hole(text, hole) for hole in _HOLES.finditer(text)):
         return "complete"
     if after_sign and _BY_SORRY.fullmatch(text):
         return "by_sorry"

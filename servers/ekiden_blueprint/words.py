@@ -65,8 +65,6 @@ _HASH_COMMANDS = """
     version where widget with_exporting within_time
 """
 HASH_COMMANDS = frozenset(_HASH_COMMANDS.split())
-RUNS_CODE = ("unsafe", "eval_expr", "by_elab", "run_tac", "run_cmd", "run_elab", "run_meta")
-"""Words inside a declaration that run code while Lean reads it."""
 
 
 def _one_of(words: Iterable[str]) -> str:

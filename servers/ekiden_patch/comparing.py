@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ekiden_blueprint import parse
 from ekiden_blueprint.attributes import attribute_entries
 from ekiden_blueprint.lexer import ID_FIRST, ID_REST
-from ekiden_blueprint.words import RUNS_CODE
+from ekiden_blueprint.programs import programs
 from ekiden_patch.scopes import NodeView, code_of, differing, nodes_named, view_node
 from ekiden_policies.edit_scope import Change, HelperCommand, NodeEdit, Oddity, Place
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ekiden_policies.edit_scope import EditableSpan
 
 _DECLARES = frozenset({"node", "declaration", "axiom", "example", "opaque"})
-_RUNS = re.compile(rf"(?<![{ID_REST}])(?:{'|'.join(RUNS_CODE)})(?![{ID_REST}])")
 _GOES_ON = re.compile(
     r"(?:by|calc|decreasing_by|deriving|do|else|extends|from|fun|have|if|let|match|return|show|termination_by|then|"
     r"where|with)\b"
@@ -219,11 +218,16 @@ def _body_attributes(old: NodeView, new: NodeView) -> Iterable[Oddity]:
 
 def _programs(old: NodeView, new: NodeView) -> Iterable[Oddity]:
     """Return the words of the new text that run code, beyond those of the old one."""
-    known = Counter(found.group() for found in _RUNS.finditer(code_of(old.text[old.anchor : old.node.span.end])))
-    for found in _RUNS.finditer(code_of(new.text[new.anchor : new.node.span.end])):
-        known[found.group()] -= 1
-        if known[found.group()] < 0:
-            yield Oddity(found.group(), new.place(new.anchor + found.start()))
+    known = Counter(word for word, _ in _programs_in(old))
+    for word, at in _programs_in(new):
+        known[word] -= 1
+        if known[word] < 0:
+            yield Oddity(word, new.place(at))
+
+
+def _programs_in(view: NodeView) -> Iterable[tuple[str, int]]:
+    code = code_of(view.text[view.anchor : view.node.span.end])
+    return ((code[start:end], view.anchor + start) for start, end in programs(code))
 
 
 def _unindented(old: NodeView, new: NodeView) -> Iterable[Oddity]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ekiden_blueprint.attributes import attribute_entries
 from ekiden_blueprint.findings import Fix
 from ekiden_blueprint.model import DEFINITION_KEYWORDS, PROOF_KEYWORDS
+from ekiden_blueprint.rules.soundness import REPLACES
 from ekiden_blueprint.spans import Span
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 _SET_OPTION = re.compile(r"set_option\s+(\S+)\s+(\S+)(\s+in\b)?")
 _RUNS = frozenset({"initialize", "builtin_initialize", "run_cmd", "run_elab", "run_meta"})
-_TOKENS = frozenset({"implemented_by", "extern"})
-"""Attributes that another rule speaks of."""
 _NODE_KEYWORDS = PROOF_KEYWORDS | DEFINITION_KEYWORDS
 
 _RULE_OF_KIND = {
@@ -219,9 +218,8 @@ def _after_line(place: Place, command: Command) -> int:
 
 
 def _check_attributes(scene: Scene, place: Place, node: BlueprintNode) -> None:
-    end = max(node.name_span.start, node.attribute.end)
-    for name, span in attribute_entries(place.code, node.span.start, end):
-        if node.blueprint.holds(span) or name in scene.allowances.attributes | _TOKENS:
+    for name, span in attribute_entries(place.code, *node.span):
+        if node.blueprint.holds(span) or name in scene.allowances.attributes | REPLACES:
             continue
         message = f"The attribute {name!r} of {node.name!r} is not allowed; remove it, or let the project allow it."
         scene.report("BP812", place, span, message)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ekiden_blueprint.declarations import begins_word
+from ekiden_blueprint.attributes import attribute_entries
+from ekiden_blueprint.declarations import begins_word, is_given_name
 from ekiden_blueprint.edges import plain_name
 from ekiden_blueprint.findings import Fix
 from ekiden_blueprint.lexer import ID_REST, IDENTIFIER
+from ekiden_blueprint.programs import programs
 from ekiden_blueprint.rules.scene import listed
 from ekiden_blueprint.spans import Span
-from ekiden_blueprint.words import RUNS_CODE
 
 if TYPE_CHECKING:
     from ekiden_blueprint.model import BlueprintNode
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 
 _END = rf"(?![{ID_REST}])"
 _HOLES = ("sorry", "sorry_using", "admit", "sorryAx")
-_GIVES_UP = ("stop", "apply?", "rw?", "plausible", "slim_check")
-"""Tactics that close a goal with `sorry`; elsewhere these are common words."""
+_GIVES_UP = ("apply?", "rw?")
+"""Tactics that close a goal with `sorry`."""
+_GIVES_UP_IN_PLACE = ("stop", "plausible", "slim_check")
+"""The same; but elsewhere these are common words."""
 _COMPILER = (
     "native_decide",
     "bv_decide",
@@ -32,15 +35,22 @@ _COMPILER = (
     "reduceNat",
     "trustCompiler",
 )
-_UNSEEN = (*RUNS_CODE, "implemented_by", "extern", "initialize", "builtin_initialize")
+REPLACES = frozenset({"implemented_by", "extern"})
+"""Attributes that put a program in a definition's place."""
 _TOKEN = re.compile(
     "|".join(
-        re.escape(word) + _END for word in sorted([*_HOLES, *_GIVES_UP, *_COMPILER, *_UNSEEN], key=len, reverse=True)
+        re.escape(word) + _END
+        for word in sorted([*_HOLES, *_GIVES_UP, *_GIVES_UP_IN_PLACE, *_COMPILER], key=len, reverse=True)
     )
-    + rf"|«sorryAx»|\+\s*native{_END}|native\s*:=\s*true{_END}|set_option\s+{IDENTIFIER}"
+    + rf"|«sorryAx»|\+«?native{_END}|«?native»?\s*:=\s*+(?!false{_END})[{ID_REST}]*|set_option\s+{IDENTIFIER}"
 )
 _ANYWHERE = re.compile("sorryAx|educe|trustCompiler")
-_TACTIC_PLACE = re.compile(r"(?:^|[\n;·(|⟨{]|\bby|=>|\bthen|\belse)[ \t]*\Z")
+_TACTIC_PLACE = re.compile(
+    r"(?:^|[\n;·.(|⟨{]|=>|<;>|(?:(?<![\w.])(?:all_goals|any_goals|by|classical|do|else|first|focus|iterate(?:\s+\d+)?"
+    r"|repeat1?'?|show_term|then|try|with_reducible(?:_and_instances)?|with_unfolding_all)))[ \t]*\Z"
+)
+_OPERATOR = re.compile(r"[ \t]*(?!<;>|--)[-+*/^=<>≤≥≠∈∣%∧∨→↔,]")
+_TACTICS = frozenset({"admit", *_GIVES_UP_IN_PLACE})
 _ONLY_ADMIT = re.compile(r"\s*by\s+admit\s*")
 _NOT_CHECKED = frozenset({"axiom", "opaque", "unsafe"})
 """What Lean may have a node as that it does not say it is."""
@@ -54,6 +64,8 @@ def check_soundness(scene: Scene) -> None:
             node = place.node_at(word.start)
             if node is not None:
                 _check_word(scene, place, node, word)
+        for node in place.nodes:
+            _check_programs(scene, place, node)
     if scene.facts is not None:
         for node in scene.project.nodes:
             if node.name:
@@ -63,8 +75,14 @@ def check_soundness(scene: Scene) -> None:
 
 def _check_word(scene: Scene, place: Place, node: BlueprintNode, word: Word) -> None:
     text, span = word.text, Span(word.start, word.end)
-    if not begins_word(place.code, word.start) and not _ANYWHERE.search(text):
-        return  # a field
+    if not _ANYWHERE.search(text):
+        is_field = not begins_word(place.code, word.start)
+        if (
+            is_field
+            or (text in _TACTICS and is_given_name(place.code, *span))
+            or place.code.startswith("«", span.start - 1)
+        ):
+            return
     if text.startswith("set_option"):
         name = text.split()[1]
         if name not in scene.allowances.local_options:
@@ -72,16 +90,30 @@ def _check_word(scene: Scene, place: Place, node: BlueprintNode, word: Word) -> 
             scene.report("BP910", place, span, message)
     elif text in _HOLES or text == "«sorryAx»":
         _check_hole(scene, place, node, word)
-    elif text in _GIVES_UP:
-        if _TACTIC_PLACE.search(place.code, max(0, word.start - 200), word.start):
+    elif text in _GIVES_UP or text in _GIVES_UP_IN_PLACE:
+        if text in _GIVES_UP or _in_tactic_place(place.code, span):
             message = f"The tactic `{text}` in {node.name!r} leaves a `sorry` behind; finish the proof."
             scene.report("BP901", place, span, message)
-    elif text in _UNSEEN:
-        message = f"`{text}` in {node.name!r} gets round the kernel; remove it."
-        scene.report("BP903", place, span, message)
     else:
         message = f"`{text}` in {node.name!r} trusts the compiler; use `decide`, `norm_num` or a proof."
         scene.report("BP902", place, span, message)
+
+
+def _in_tactic_place(code: str, span: Span) -> bool:
+    before = _TACTIC_PLACE.search(code, max(0, span.start - 200), span.start)
+    return before is not None and _OPERATOR.match(code, span.end) is None
+
+
+def _check_programs(scene: Scene, place: Place, node: BlueprintNode) -> None:
+    """Report what gets round the kernel: programs, and attributes that put one in a definition's place."""
+    found = list(programs(place.code, *node.span))
+    for name, span in attribute_entries(place.code, *node.span):
+        if name in REPLACES:
+            start = place.code.index(name, span.start)
+            found.append(Span(start, start + len(name)))
+    for span in found:
+        word = place.code[slice(*span)]
+        scene.report("BP903", place, span, f"`{word}` in {node.name!r} gets round the kernel; remove it.")
 
 
 def _check_hole(scene: Scene, place: Place, node: BlueprintNode, word: Word) -> None:

@@ -353,7 +353,8 @@ _ALL = (
     Rule(
         "BP903",
         "Code that the kernel does not see",
-        "`unsafe`, `implemented_by`, `extern` and programs in a proof get round the kernel.",
+        "`unsafe`, `implemented_by`, `extern` and what runs while Lean reads a proof (`run_tac`, `by_elab`, `eval%`, "
+        "`include_str`, `dbg_trace`, tactics given as programs to `aesop` or `linarith`) get round the kernel.",
         "Remove it.",
     ),
     Rule(

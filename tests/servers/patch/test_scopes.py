@@ -269,9 +269,25 @@ def test_an_attribute_that_acts_elsewhere_is_refused(desk: Workspace, folder: Pa
     assert put_before(desk, folder, split) == {"helper_attribute"}
 
 
-@pytest.mark.parametrize("proof", ["run_tac pure ()\n  rfl", 'exact by_elab throwError ""', "exact unsafe trick n"])
+@pytest.mark.parametrize(
+    "proof",
+    [
+        "run_tac pure ()\n  rfl",
+        'exact by_elab throwError ""',
+        "exact unsafe trick n",
+        "exact eval% trick",
+        'exact f (include_str "/etc/hostname")',
+        "linarith (config := { oracle := trick })",
+    ],
+)
 def test_a_proof_that_runs_code_while_it_is_read_is_refused(desk: Workspace, folder: Path, proof: str) -> None:
     assert refused(desk, folder, AFTER_TARGET, AFTER_TARGET.replace("  sorry\n", f"  {proof}\n")) == {"runs_code"}
+
+
+def test_a_proof_by_unsafe_rules_of_aesop_runs_no_code(desk: Workspace, folder: Path) -> None:
+    body = AFTER_TARGET.replace("  sorry\n", "  aesop (add safe f, unsafe 50% g)\n")
+    edit(desk, folder, AFTER_TARGET, body)
+    assert refused(desk, folder, "unsafe 50% g", "unsafe 50% tactic g") == {"runs_code"}
 
 
 def test_an_attribute_on_a_local_declaration_of_the_proof_is_refused(desk: Workspace, folder: Path) -> None:
