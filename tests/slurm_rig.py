@@ -15,7 +15,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -101,6 +101,7 @@ class SlurmRig:
             f"--key-file={self._place.munge_key}", f"--pid-file={self.root}/run/munged.pid",
             f"--log-file={self._place.logs}/munged-own.log", f"--seed-file={self.root}/state/munged.seed",
         )  # fmt: skip
+        self._dbd = self._daemon("slurmdbd", "-D")
         self._controller = self._daemon("slurmctld", "-D", "-f", self.conf)
         self._slurmds = {
             node: self._daemon("slurmd", "-D", "-f", self.conf, "-N", node, name=node) for node in self.nodes
@@ -162,7 +163,6 @@ class SlurmRig:
         self._start(mariadb, stack)
         ask = ("mariadb-admin", "--no-defaults", f"--socket={self.root}/run/mariadb.sock", "ping")
         self._wait(lambda: self._succeeds(*ask), "MariaDB answering", mariadb)
-        self._dbd = self._daemon("slurmdbd", "-D")
         self._start(self._dbd, stack)
         self._wait(lambda: self._succeeds("sacctmgr", "-n", "show", "cluster"), "slurmdbd answering", self._dbd)
         self.command("sacctmgr", "-i", "add", "cluster", CLUSTER, check=True)
@@ -212,21 +212,26 @@ class SlurmRig:
             )
         return done
 
-    def start_controller(self) -> None:
-        """Start the controller, and wait until it answers and has found all nodes whose daemons run."""
+    def start_controller(self, *, with_nodes: bool = True) -> None:
+        """Start the controller, and wait until it answers.
+
+        Args:
+            with_nodes: Whether to wait, some four seconds, until it has found the nodes too whose daemons run.
+        """
         self._controller.start()
         self._wait(lambda: self._succeeds("scontrol", "ping"), "the controller answering", self._controller)
         there = [node for node, slurmd in self._slurmds.items() if slurmd.pid is not None]
-        self._wait(lambda: all(map(self._answers, there)), f"{', '.join(there)} answering", self._controller)
+        if with_nodes:
+            self._wait(lambda: all(map(self._answers, there)), f"{', '.join(there)} answering", self._controller)
 
     def stop_controller(self) -> None:
         """Have the controller save its state and end; jobs go on."""
         self._controller.stop()
 
-    def restart_controller(self) -> None:
-        """Stop the controller and start it again."""
+    def restart_controller(self, *, with_nodes: bool = True) -> None:
+        """Stop the controller, which saves its state, and start it again as `start_controller` does."""
         self.stop_controller()
-        self.start_controller()
+        self.start_controller(with_nodes=with_nodes)
 
     def kill_controller(self) -> None:
         """End the controller at once; jobs go on, as far as it had written them down.
@@ -245,7 +250,7 @@ class SlurmRig:
         self._controller.send(signal.SIGCONT)
 
     @contextmanager
-    def without_accounting(self) -> Iterator[None]:
+    def without_accounting(self) -> Generator[None]:
         """Have slurmdbd be away for a while; what happens meanwhile is told to it later."""
         self._dbd.stop()
         try:
