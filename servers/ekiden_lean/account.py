@@ -7,6 +7,7 @@ made of.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -306,12 +307,20 @@ class Account:
         return {told_by_driver(name): self._shown(name) for name in self._constants if self._kind(name) == "axiom"}
 
     @cached_property
-    def _public(self) -> set[Name]:
-        return {name for name in self._constants if visible(name) == name}
+    def _bearers(self) -> Counter[Name]:
+        """How many constants the source would call by each name."""
+        return Counter(visible(name) for name in self._constants)
+
+    @cached_property
+    def _of_others(self) -> frozenset[str]:
+        """Names that are somebody else's, as the driver tells them: those of the library's axioms."""
+        return AXIOMS_OF_LEAN | {leaf for library, leaf in self._report.leaves if library}
 
     def _shown(self, name: Name) -> str:
-        # no source can declare one name publicly and privately, but code that runs could
-        return shown(name if visible(name) in self._public else visible(name))
+        # no source can declare privately what is another's name or the library's, but code that runs could
+        seen = visible(name)
+        is_borrowed = seen != name and (self._bearers[seen] > 1 or told_by_driver(seen) in self._of_others)
+        return shown(name if is_borrowed else seen)
 
     def _all_shown(self, names: Iterable[Name]) -> tuple[str, ...]:
         return tuple(self._shown(name) for name in sorted(names, key=self._place))

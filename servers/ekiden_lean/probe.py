@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ekiden_lean.toolchain import Toolchain
     from ekiden_lean.worker import Finished
 
-FORMAT = 1
+FORMAT = 2
 """Counts up when facts of the past would be read wrongly, or would not be those of today."""
 
 _JOBS_OF_A_PROCESS = 300

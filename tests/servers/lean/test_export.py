@@ -165,6 +165,45 @@ def test_guillemets_that_are_not_needed_make_no_other_name():
     assert canonical("Foo.«if».«a b»") == "Foo.if.«a b»"
 
 
+BORROWED = """n a
+n s 0 _private
+n s 1 text
+n i 2 0
+n s 3 {name}
+n s 0 top
+n s 0 Goal
+e c 6
+e c 4
+d axiom 4 0
+d thm 5 0 1
+end
+"""
+
+
+@pytest.mark.parametrize("name", ["propext", "sorryAx", "of_mathlib"])
+def test_a_private_axiom_never_goes_by_the_name_of_a_library_axiom(name: str):
+    report = Report({0: 1, 1: 1}, {}, [(False, f"_private.text.0.{name}"), (True, "of_mathlib")])
+    axiom, top = Account(read_export(BORROWED.format(name=name)), report, has_proofs=True).facts()
+    assert (axiom.name, axiom.kind, top.name) == (f"_private.text.0.{name}", "axiom", "top")
+    assert (top.axioms, top.sorry) == ((f"_private.text.0.{name}",), False)
+
+
+def test_a_private_axiom_never_goes_by_the_name_of_what_rests_on_it():
+    lines = BORROWED.format(name="deep").replace("n s 0 top", "n s 1 other\nn i 5 0\nn s 6 deep").splitlines()
+    lines = [line.replace("e c 6", "e c 8").replace("d thm 5", "d thm 7") for line in lines]
+    report = Report({0: 1, 1: 1}, {}, [(False, "_private.text.0.deep")])
+    found = Account(read_export("\n".join(lines)), report, has_proofs=True).facts()
+    assert [(one.name, one.axioms) for one in found] == [
+        ("_private.text.0.deep", ("_private.text.0.deep",)), ("_private.other.0.deep", ("_private.text.0.deep",)),
+    ]  # fmt: skip
+
+
+def test_a_private_axiom_goes_by_its_own_name():
+    report = Report({0: 1, 1: 1}, {}, [(False, "_private.text.0.deep")])
+    axiom, top = Account(read_export(BORROWED.format(name="deep")), report, has_proofs=True).facts()
+    assert (axiom.name, axiom.private, top.axioms) == ("deep", True, ("deep",))
+
+
 def test_a_private_name_is_what_the_source_calls_it():
     assert visible(("_private", "Some", "Module", 0, "Foo", "bar")) == ("Foo", "bar")
     assert visible(("Foo", "_private")) == ("Foo", "_private")
