@@ -1,0 +1,1 @@
+"""Files that are whole or not there, and logs that only grow."""

@@ -1,0 +1,1 @@
+"""Slurm: jobs that are submitted once and never lost, and an MCP server for them."""
