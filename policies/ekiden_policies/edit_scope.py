@@ -160,7 +160,8 @@ class HelperCommand(NamedTuple):
         name: What it declares; empty when it has no name.
         modifiers: Its modifiers.
         attributes: All attributes in it.
-        captured: The part of its name that stands in frozen text after it; empty when none does.
+        captured: The word in frozen text after it that its name could take; empty when there is none.
+        opened: The part of its name that is a namespace which frozen text before it opens; empty when none does.
         place: Where it stands in the new text.
     """
 
@@ -172,6 +173,7 @@ class HelperCommand(NamedTuple):
     attributes: tuple[str, ...]
     captured: str
     place: Place
+    opened: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +382,12 @@ def _helper(helper: HelperCommand, rules: HelperRules) -> Iterable[Violation]:
             message = (
                 f"{helper.captured!r} also stands in frozen text after the helper, which could come to mean the "
                 "helper; take a name that occurs nowhere else."
+            )
+            yield _in_new("helper_captures_name", message, place)
+        if helper.opened:
+            message = (
+                f"{helper.opened!r} is opened as a namespace before the helper, so frozen text could come to mean what "
+                "is in the helper; take another name."
             )
             yield _in_new("helper_captures_name", message, place)
     for modifier in helper.modifiers:

@@ -161,6 +161,7 @@ def _inner_commands(old: NodeView, new: NodeView) -> Iterable[Oddity]:
 def _helpers(old: NodeView, new: NodeView) -> Iterable[HelperCommand]:
     """Return the commands of the helper area that were not in it."""
     known = Counter(_text(old, command) for command in _in_helper_area(old))
+    opened = _opened(new)
     for command in _in_helper_area(new):
         text = _text(new, command)
         if known[text]:
@@ -175,6 +176,7 @@ def _helpers(old: NodeView, new: NodeView) -> Iterable[HelperCommand]:
             modifiers=command.modifiers,
             attributes=attributes_in(code_of(text)),
             captured=_captured(new, name) if name else "",
+            opened=last if (last := _last_part(name)) in opened else "",
             place=new.place(command.span.start),
         )
 
@@ -193,16 +195,31 @@ def attributes_in(code: str) -> tuple[str, ...]:
 
 
 def _captured(new: NodeView, name: str) -> str:
-    """Return the last part of a name if frozen code after the helper area has that word."""
-    word = name.rsplit(".", 1)[-1].strip("«»")
+    """Return the word of frozen code after the helper area that a name, or an instance that is derived, could take."""
+    word = _last_part(name)
     if word not in new.text[new.head :]:
         return ""
     code = code_of(new.text[new.head :])
     for span in new.spans[1:]:
         start, end = span.start - new.head, span.end - new.head
         code = code[:start] + " " * (end - start) + code[end:]
-    found = re.search(rf"(?<![{ID_REST}]){re.escape(word)}(?![{ID_REST}])", code)
-    return word if found else ""
+    found = re.search(rf"(?<![{ID_REST}])(?:inst[{ID_REST}]*)?{re.escape(word)}(?![{ID_REST}])", code)
+    return found.group() if found else ""
+
+
+def _opened(new: NodeView) -> set[str]:
+    """Return the last parts of the namespaces that are opened or entered before the helper area.
+
+    What a declaration brings besides its name (constructors, fields, local definitions, what Lean generates) lies in
+    the namespace of its name. So frozen text could take it for its own only where that namespace is open; where it is
+    opened after the helper area, the name stands in frozen text there.
+    """
+    commands = (command for command in new.file.commands if command.span.start < new.anchor)
+    return {_last_part(name) for each in commands if each.kind in ("open", "namespace") for name in each.names}
+
+
+def _last_part(name: str) -> str:
+    return name.rsplit(".", 1)[-1].strip("«»")
 
 
 def _body_attributes(old: NodeView, new: NodeView) -> Iterable[Oddity]:

@@ -317,6 +317,56 @@ def test_a_helper_does_not_take_a_name_that_frozen_text_uses(desk: Workspace, fo
         assert "helper_captures_name" in put_before(desk, folder, HELPER.replace("helper_one", name))
 
 
+HELPER_WITH = HELPER[: HELPER.index("lemma helper_one")]
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "inductive {0}\n  | first : {0}",
+        "inductive {0} | Nat",
+        "structure {0} where\n  Nat : Type",
+        "structure {0} where\n  Nat ::\n  x : True",
+        "def {0} : True := n where\n  n := trivial",
+        "lemma {0} : True := by\n  let rec last : True := trivial\n  trivial",
+        "structure Else.{0} where\n  (a n : True)",
+        "structure _root_.{0} where\n  n : True",
+        "private structure {0} where\n  n : True",
+        "abbrev «{0}» := True",
+    ],
+)
+@pytest.mark.parametrize(
+    "opening", ["open {0}", "open Foo {0} Bar", "open Foo.{0}", "open {0} hiding x", "open {0} (n)", "open «{0}»"]
+)
+def test_a_helper_brings_nothing_into_a_namespace_that_is_open(folder: Path, declaration: str, opening: str) -> None:
+    text = TEXT.replace("import Mathlib\n", f"import Mathlib\n{opening.format('Opened')}\n", 1)
+    desk = open_workspace(folder, text)
+    assert put_before(desk, folder, f"{HELPER_WITH}{declaration.format('Opened')}\n") == {"helper_captures_name"}
+    edit(desk, folder, HEAD_OF_TARGET, f"\n{HELPER_WITH}{declaration.format('Elsewhere')}\n{HEAD_OF_TARGET}")
+
+
+def test_a_helper_in_a_namespace_that_is_open_after_it_is_refused(folder: Path) -> None:
+    desk = open_workspace(folder, TEXT.replace(HEAD_OF_TARGET, f"\nopen Later in{HEAD_OF_TARGET}"))
+    helper = f"{HELPER_WITH}structure Later where\n  n : True\n"
+    assert refused(desk, folder, "\nopen Later in", f"\n{helper}\nopen Later in") == {"helper_captures_name"}
+
+
+def test_the_name_of_a_derived_instance_is_not_taken(folder: Path) -> None:
+    desk = open_workspace(folder, TEXT.replace("last : 3 = 3", "last : instReprOdd = instReprOdd"))
+    helper = f"{HELPER_WITH}structure Odd where\n  x : Bool\n  deriving Repr\n"
+    assert put_before(desk, folder, helper) == {"helper_captures_name"}
+
+
+@pytest.mark.parametrize("command", ["mutual", "namespace Opened"])
+def test_each_name_in_a_block_that_a_scope_allows_is_looked_at(folder: Path, command: str) -> None:
+    rules = HelperRules(commands=frozenset({"mutual", "namespace", "end"}), bare=True)
+    desk = open_workspace(folder, helpers=rules)
+    end = "end Opened" if "Opened" in command else "end"
+    block = f"{command}\ndef one : True := trivial\ndef {{0}} : True := trivial\n{end}\n"
+    assert put_before(desk, folder, block.format("last")) == {"helper_captures_name"}
+    edit(desk, folder, HEAD_OF_TARGET, f"\n{block.format('two')}{HEAD_OF_TARGET}")
+
+
 def test_a_helper_does_not_take_the_name_of_the_node(desk: Workspace, folder: Path) -> None:
     assert "node_repeated" in put_before(desk, folder, HELPER.replace("lemma helper_one", "lemma target"))
 
