@@ -15,8 +15,9 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -315,7 +316,8 @@ def main() -> None:
     given = parser.parse_args()
     with SlurmRig(given.folder, given.nodes, given.accounting) as rig:
         print(f"export SLURM_CONF={rig.conf}", flush=True)
-        input()
+        with suppress(KeyboardInterrupt):
+            sys.stdin.read()
 
 
 if __name__ == "__main__":
