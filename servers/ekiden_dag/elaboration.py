@@ -72,14 +72,14 @@ class LeanElaborator:
         from ekiden_lean.submission import TrustedModule
 
         text = _projection(project)
-        with self._using:
-            try:
+        try:
+            with self._using:
                 facts = self._opened().probe(text.text, prelude=(TrustedModule(_PRELUDE, prelude()),), stop=stop)
-            except (LeanError, WardenError) as error:
-                raise ElaborationError(str(error)) from error
-            finally:
-                if self._closed:
-                    self._close()
+        except (LeanError, WardenError) as error:
+            raise ElaborationError(str(error)) from error
+        finally:
+            if self._closed:  # whoever closed it could not wait for this
+                self.close()
         messages = [
             Diagnostic(
                 found.severity, found.message, text.place(found.line).line, found.column, text.place(found.line).path

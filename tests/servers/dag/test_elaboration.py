@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import TYPE_CHECKING
 
+import anyio
 import psutil
 import pytest
+from mcp import Client
 
 import lean_stand_ins as stand_ins
 from blueprint_graphs import node
@@ -15,7 +18,9 @@ from ekiden_blueprint import Project, parse
 from ekiden_config import load_settings
 from ekiden_dag.elaboration import LeanElaborator
 from ekiden_dag.errors import ElaborationError
+from ekiden_dag.server import dag_server
 from ekiden_dag.snapshot import LeanPart, Snapshot, code_key
+from ekiden_kit.build import build_server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,6 +86,37 @@ def test_what_was_stopped_is_no_answer_and_the_next_text_gets_one(tmp_path: Path
         assert elaborator.elaborate(project, Event()).facts.outcome == "complete"
     finally:
         elaborator.close()
+
+
+@pytest.mark.anyio
+async def test_a_server_that_ends_while_lean_is_at_work_leaves_no_lean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "Main.lean").write_text(node("lemma forever : True"), encoding="utf-8")
+    monkeypatch.setenv("DAG_PROJECT_ROOT", str(tmp_path))
+    monkeypatch.setenv("DAG_TARGET_FILE", "Main.lean")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    lean = stand_ins.stand_in_lean(tmp_path / "lean")
+    (tmp_path / "lean" / "may-start").touch()
+    settings = load_settings({"lean": {"toolchain": "native", "lean": str(lean)}})
+    before = set(psutil.Process().children())
+    async with Client(build_server([dag_server()], settings)) as client:
+        await client.call_tool("dag_overview")
+        with anyio.fail_after(20):
+            while not _sleeping():
+                await anyio.sleep(0.02)
+    with anyio.fail_after(20):
+        while set(psutil.Process().children()) - before:  # the thread that asked Lean ends by itself
+            await anyio.sleep(0.02)
+
+
+def _sleeping() -> bool:
+    """Tell whether the stand-in is at a text that never ends."""
+    names: list[str] = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            names += process.cmdline()
+    return "3600" in names
 
 
 @pytest.mark.lean

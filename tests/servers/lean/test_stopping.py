@@ -46,7 +46,8 @@ def probe(toolchain: Toolchain, jobs: Path) -> Iterator[LeanProbe]:
 
 def processes() -> set[psutil.Process]:
     """Return the warden of each Lean."""
-    return set(psutil.Process().children())
+    children = psutil.Process().children()
+    return {child for child in children if any("ekiden_warden" in part for part in _command(child))}
 
 
 def at_work() -> bool:
