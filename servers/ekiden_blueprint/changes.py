@@ -193,6 +193,8 @@ def _hazards(head: Version, node: BlueprintNode, base: Version) -> Iterable[str]
             yield f"the modifier {modifier!r}"
     for _, attribute in head.attributes(node):
         yield f"the attribute {attribute!r}"
+    if head.is_opened(node):
+        yield "the name of a namespace that is opened"
     last = last_part(node.full_name)
     places = {name: place for place, name in enumerate(head.nodes)}
     for other in head.nodes.values():

@@ -131,6 +131,15 @@ class Version:
             ]
         return found
 
+    @cached_property
+    def _opened(self) -> set[str]:
+        commands = (command for file in self.project.files for command in file.commands)
+        return {last_part(name) for each in commands if each.kind in ("open", "namespace") for name in each.names}
+
+    def is_opened(self, node: BlueprintNode) -> bool:
+        """Tell whether some text may name what lies in the namespace of a node (fields, cases) without naming it."""
+        return last_part(node.full_name) in self._opened
+
     def meaning_in_text(self, node: BlueprintNode) -> str:
         """Name what a node states, by the text."""
         return self._reached[node.full_name]
@@ -159,7 +168,11 @@ class Version:
         for name in self.nodes:
             last = last_part(name)
             (words if WORD.fullmatch(last) else odd)[last].add(name)
-        always = [name for name, node in self.nodes.items() if node.keyword == "instance" or self._effects(node)]
+        always = [
+            name
+            for name, node in self.nodes.items()
+            if node.keyword == "instance" or self._effects(node) or self.is_opened(node)
+        ]
         places = {name: place for place, name in enumerate(self.nodes)}
         next_to = {
             name: {used for word in set(WORD.findall(text)) for used in words.get(word, ())}
@@ -183,7 +196,8 @@ class Version:
 
     def _stated(self, node: BlueprintNode) -> str:
         """Give what a node states: its name and signature, and for a definition its body, with single blanks."""
-        end = node.span.end if node.is_definition or node.body is None else node.signature.end
+        whole = node.is_definition or node.body is None or self.is_opened(node)
+        end = node.span.end if whole else node.signature.end
         said = self.code(node, node.signature.start, end).split()
         return " ".join((*self._effects(node), node.keyword, node.full_name, *said))
 

@@ -284,3 +284,23 @@ def test_a_new_node_of_any_name_that_a_later_statement_uses_is_a_hazard(name: st
     goal = node(f"theorem goal : {name} = 4")
     found = compare(version(text_of(OWN, goal)), version(text_of(node(f"lemma {name} : Nat"), OWN, goal)), own="own")
     assert [one.hazards for one in found.nodes if one.is_new] == [("a name that the statement of 'goal' uses",)]
+
+
+OPENED = "open Opened\n\n"
+INNER = [
+    "structure Opened where\n  IsEven : True",
+    "structure Opened where\n  IsEven ::\n  x : True",
+    "inductive Opened\n  | IsEven",
+    "def Opened : True := IsEven where\n  IsEven := trivial",
+    "lemma Opened : True := IsEven where\n  IsEven := trivial",
+]
+
+
+@pytest.mark.parametrize("declaration", INNER)
+def test_what_lies_in_an_opened_namespace_can_take_a_name_of_later_text(declaration: str) -> None:
+    helper = node(declaration)
+    base, head = OPENED + text_of(ONE, OWN, GOAL), OPENED + text_of(ONE, helper, OWN, GOAL)
+    assert changes_of(head, base)["Opened"].hazards == ("the name of a namespace that is opened",)
+    assert changes_of(head, base)["goal"].meaning == "changed"
+    closed = changes_of(head.removeprefix(OPENED), base.removeprefix(OPENED))
+    assert (closed["Opened"].hazards, "goal" in closed) == ((), False)
