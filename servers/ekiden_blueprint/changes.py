@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.edges import plain_name
@@ -209,30 +210,29 @@ def _commands(base: Version, head: Version) -> Iterable[CommandChange]:
     """Give the commands outside nodes that differ, and those that kept their text but not the nodes before them."""
     for path in sorted(base.outside.keys() | head.outside.keys()):
         was, now = _anchored(base, path, head), _anchored(head, path, base)
-        for place, key, text in was:
-            if key not in {other for _, other, _ in now}:
-                yield CommandChange(path, _shortened(text), "removed", place)
-        for place, key, text in now:
-            if key not in {other for _, other, _ in was}:
-                yield CommandChange(path, _shortened(text), "added", place)
+        keys = [[(text, anchor) for _, anchor, text in side] for side in (was, now)]
+        for tag, start, end, new_start, new_end in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+            if tag != "equal":
+                for place, _, text in was[start:end]:
+                    yield CommandChange(path, _shortened(text), "removed", place)
+                for place, _, text in now[new_start:new_end]:
+                    yield CommandChange(path, _shortened(text), "added", place)
 
 
-def _anchored(version: Version, path: str, other: Version) -> list[tuple[int, tuple[str, str, int], str]]:
-    """Give the commands of a file, each with what tells it from others: its text, the node before it, its number."""
+def _anchored(version: Version, path: str, other: Version) -> list[tuple[int, str, str]]:
+    """Give the commands of a file: their place, the node of both versions before each, and their text."""
     file = next((file for file in version.project.files if file.source.path == path), None)
     if file is None:
         return []
     nodes = {node.span.start: node.full_name for node in file.nodes}
     texts = dict(version.outside[path])
-    anchor, number, found = "", 0, list[tuple[int, tuple[str, str, int], str]]()
+    anchor, found = "", list[tuple[int, str, str]]()
     for place, command in enumerate(file.commands):
         if command.kind == "node":
             name = next((nodes[at] for at in range(*command.span) if at in nodes), "")
-            if name in other.nodes:
-                anchor, number = name, 0
+            anchor = name if name in other.nodes else anchor
         else:
-            number += 1
-            found.append((place, (texts[place], anchor, number), texts[place]))
+            found.append((place, anchor, texts[place]))
     return found
 
 

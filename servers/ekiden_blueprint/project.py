@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.errors import BlueprintError
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ekiden_blueprint.model import BlueprintNode
+
+
+def module_of(path: str) -> str:
+    """Give the module name of a file."""
+    return ".".join(PurePosixPath(path).with_suffix("").parts)
 
 
 class Project:
@@ -76,6 +82,30 @@ class Project:
             if node.label:
                 found[node.label].append(node)
         return {label: tuple(nodes) for label, nodes in found.items()}
+
+    @cached_property
+    def imported(self) -> dict[str, frozenset[str]]:
+        """For each file the paths of those it imports, also by way of others; its own where imports go in a circle."""
+        modules = {module_of(file.source.path): file.source.path for file in self.files}
+        direct = {
+            file.source.path: {
+                modules[name]
+                for command in file.commands
+                if command.kind == "import"
+                for name in command.names
+                if name in modules
+            }
+            for file in self.files
+        }
+        found: dict[str, frozenset[str]] = {}
+        for path, next_to in direct.items():
+            seen, waiting = set[str](), [*next_to]
+            while waiting:
+                if (other := waiting.pop()) not in seen:
+                    seen.add(other)
+                    waiting += direct[other]
+            found[path] = frozenset(seen)
+        return found
 
     def file(self, path: str) -> BlueprintFile:
         """Give the file of this path.

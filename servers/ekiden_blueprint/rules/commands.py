@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.attributes import attribute_entries
 from ekiden_blueprint.findings import Fix
 from ekiden_blueprint.model import DEFINITION_KEYWORDS, PROOF_KEYWORDS
+from ekiden_blueprint.project import module_of
 from ekiden_blueprint.rules.soundness import REPLACES
 from ekiden_blueprint.spans import Span
 
@@ -50,11 +50,6 @@ def check_commands(scene: Scene) -> None:
         _check_header(scene, place, modules)
         for node in place.nodes:
             _check_attributes(scene, place, node)
-
-
-def module_of(path: str) -> str:
-    """Give the module name of a file."""
-    return ".".join(PurePosixPath(path).with_suffix("").parts)
 
 
 def _check_stray(scene: Scene, place: Place) -> None:
@@ -111,6 +106,14 @@ def _check_import(scene: Scene, place: Place, command: Command, modules: set[str
         if name not in allowed:
             message = f"The import of {name!r} is not allowed (allowed: {_words(allowed)}); remove it."
             scene.report("BP804", place, command.span, message)
+        elif name in modules and place.path in scene.project.imported[place.path] and _leads_back(scene, place, name):
+            message = f"The import of {name!r} leads back to this file; remove one of the imports on the way."
+            scene.report("BP804", place, command.span, message)
+
+
+def _leads_back(scene: Scene, place: Place, module: str) -> bool:
+    paths = [other.path for other in scene.places if module_of(other.path) == module]
+    return any(path == place.path or place.path in scene.project.imported[path] for path in paths)
 
 
 def _check_set_option(scene: Scene, place: Place, command: Command) -> None:

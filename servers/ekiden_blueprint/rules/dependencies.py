@@ -31,6 +31,7 @@ def check_dependencies(scene: Scene) -> None:
             _check_proof(scene, node)
         if _is_elaborated(scene, node):
             _check_statement(scene, node)
+            _check_imports(scene, node)
     _note_unknown(scene)
 
 
@@ -92,6 +93,9 @@ def _check_uses(scene: Scene, node: BlueprintNode) -> None:
         elif scene.order[name] >= own:
             message = f"`sorry_using` names {use.name!r}, which is not declared before {node.name!r}; move it up."
             scene.report_node("BP604", node, use.span, message)
+        elif not scene.is_visible(name, node):
+            message = f"`sorry_using` names {use.name!r}, which is in {target.path!r}, a file that is not imported."
+            scene.report_node("BP604", node, use.span, f"{message} Import it.")
 
 
 def _check_proof(scene: Scene, node: BlueprintNode) -> None:
@@ -154,6 +158,16 @@ def _check_order(scene: Scene, node: BlueprintNode, parents: tuple[str, ...]) ->
     for parent in parents:
         if scene.order[parent] >= own:
             message = f"{node.name!r} rests on {parent!r}, which is not declared before it; move that node up."
+            scene.report_node("BP605", node, node.name_span, message)
+
+
+def _check_imports(scene: Scene, node: BlueprintNode) -> None:
+    """Report what a node rests on without importing its file: Lean was given all files as one text."""
+    edges, name = scene.edges, node.full_name
+    for other in dict.fromkeys((*edges.definitions.get(name, ()), *edges.parents.get(name, ()))):
+        if not scene.is_visible(other, node):
+            path = scene.project.by_name[other][0].path
+            message = f"{node.name!r} rests on {other!r} in {path!r}, a file that is not imported; import it."
             scene.report_node("BP605", node, node.name_span, message)
 
 

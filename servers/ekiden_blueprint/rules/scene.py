@@ -110,6 +110,11 @@ class Scene:
         """What Lean knows, by name without guillemets."""
         return {plain_name(known.name): known for known in self.facts.declarations} if self.facts else {}
 
+    def is_visible(self, name: str, node: BlueprintNode) -> bool:
+        """Tell whether the file of a node sees another node: it has it, or imports the file that does."""
+        path = self.project.by_name[name][0].path
+        return path == node.path or path in self.project.imported[node.path]
+
     def nearest(self, word: str, known: Iterable[str]) -> str:
         """Write what resembles a word, for a message; only for the first few, since the search is slow."""
         self._searches += 1

@@ -304,3 +304,18 @@ def test_what_lies_in_an_opened_namespace_can_take_a_name_of_later_text(declarat
     assert changes_of(head, base)["goal"].meaning == "changed"
     closed = changes_of(head.removeprefix(OPENED), base.removeprefix(OPENED))
     assert (closed["Opened"].hazards, "goal" in closed) == ((), False)
+
+
+def test_only_the_command_that_came_or_went_or_changed_places_is_named():
+    first, second = "open A", "set_option a true"
+    base = text_of(f"{first}\n\n{second}\n\n{ONE}", OWN)
+    commands = {
+        head: [(one.event, one.text) for one in changed(text_of(f"{head}\n\n{ONE}", OWN), base).commands]
+        for head in (f"{first}\n\n{second}", f"open B\n\n{first}\n\n{second}", second, f"{second}\n\n{first}")
+    }
+    assert list(commands.values()) == [
+        [],
+        [("added", "open B")],
+        [("removed", first)],
+        [("added", second), ("removed", second)],
+    ]
