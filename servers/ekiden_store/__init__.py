@@ -1,0 +1,1 @@
+"""The trajectory store: every attempt becomes data."""
