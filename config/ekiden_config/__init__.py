@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ekiden_config.patch import PatchFileSettings, PatchSettings
     from ekiden_config.servers import HttpSettings, ServerSettings
     from ekiden_config.settings import Settings, default_settings, load_settings
+    from ekiden_config.slurm import HpcAgentSettings, HpcJobSettings, HpcSettings, SlurmProgramSettings, SlurmSettings
 
 _HOMES = {
     "BudgetDialect": "budget",
@@ -29,6 +30,9 @@ _HOMES = {
     "CayleySettings": "cayley",
     "ConfigError": "errors",
     "DefaultPolicy": "judge",
+    "HpcAgentSettings": "slurm",
+    "HpcJobSettings": "slurm",
+    "HpcSettings": "slurm",
     "HttpSettings": "servers",
     "JudgeName": "judge",
     "JudgeSettings": "judge",
@@ -39,6 +43,8 @@ _HOMES = {
     "PriceSettings": "budget",
     "ServerSettings": "servers",
     "Settings": "settings",
+    "SlurmProgramSettings": "slurm",
+    "SlurmSettings": "slurm",
     "UpstreamSettings": "budget",
     "default_settings": "settings",
     "load_settings": "settings",
@@ -51,6 +57,9 @@ __all__ = [
     "CayleySettings",
     "ConfigError",
     "DefaultPolicy",
+    "HpcAgentSettings",
+    "HpcJobSettings",
+    "HpcSettings",
     "HttpSettings",
     "JudgeName",
     "JudgeSettings",
@@ -61,6 +70,8 @@ __all__ = [
     "PriceSettings",
     "ServerSettings",
     "Settings",
+    "SlurmProgramSettings",
+    "SlurmSettings",
     "UpstreamSettings",
     "default_settings",
     "load_settings",

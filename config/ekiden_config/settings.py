@@ -22,6 +22,7 @@ from ekiden_config.marathon import MarathonSettings
 from ekiden_config.patch import PatchSettings
 from ekiden_config.places import PREFIXES, SEPARATOR, project_file, user_file
 from ekiden_config.servers import HttpSettings, ServerSettings
+from ekiden_config.slurm import HpcSettings, SlurmSettings
 
 Tree = dict[str, object]
 
@@ -34,12 +35,14 @@ class Settings(BaseSettings):
     blueprint: BlueprintSettings
     budget: BudgetSettings
     cayley: CayleySettings
+    hpc: HpcSettings
     http: HttpSettings
     judge: JudgeSettings
     lean: LeanSettings
     marathon: MarathonSettings
     patch: PatchSettings
     servers: dict[str, ServerSettings] = Field(description="Server name to what it offers.")
+    slurm: SlurmSettings
 
     @classmethod
     def settings_customise_sources(
