@@ -104,8 +104,8 @@ EVIL = file(node("instance bad : Add Nat := ⟨fun a _ => a⟩"))
 @pytest.mark.parametrize(
     ("head", "found"),
     [
-        (with_main(DONE, GOAL), set()),
-        (with_main(HELPER, DONE, GOAL), set()),
+        (with_main(DONE, GOAL), set[tuple[str, str]]()),
+        (with_main(HELPER, DONE, GOAL), set[tuple[str, str]]()),
         ({**with_main(DONE, GOAL), "A/Base.lean": file(EVEN, ONE, HELPER)}, {("added", "fresh")}),
         ({**with_main(ONE, DONE, GOAL), "A/Base.lean": file(EVEN)}, {("part", "one")}),
         ({**with_main(GOAL), "A/Base.lean": file(EVEN, ONE, DONE)}, {("part", "own")}),
