@@ -163,7 +163,7 @@ class Workspace:
         label = label_of(self._root, wanted)
         if label in self._files:
             return self._files[label]
-        if self._scope.any_file and ".git" not in PurePosixPath(label).parts:
+        if self._scope.any_file and ".git" not in PurePosixPath(label.casefold()).parts:  # disks may take `.GIT` for it
             return FileScope(label)
         names = ", ".join(repr(scope.path) for scope in files) or "any file outside '.git'"
         message = f"{wanted!r} may not be edited here; what may be: {names}."

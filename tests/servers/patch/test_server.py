@@ -223,11 +223,13 @@ async def test_a_path_that_is_no_regular_file_of_the_workspace_is_refused(work: 
 
 async def test_without_a_target_every_file_but_git_s_own_is_editable(work: Path) -> None:
     (work / ".git").mkdir()
+    (work / "link").symlink_to(".git")
     (work / ".git/config").write_text("old\n", encoding="utf-8")
     async with served() as client:
         await both(client, "apply_patch", patch=NOTE, path="other.md")
         assert data_of(await refusal(client, "apply_patch", patch=NOTE))["code"] == "path_required"
-        assert data_of(await refusal(client, "apply_patch", patch=NOTE, path=".git/config"))["code"] == "not_editable"
+        for path in (".git/config", ".GIT/config", "./.git/config", "link/config", "x/../.Git/config"):
+            assert data_of(await refusal(client, "apply_patch", patch=NOTE, path=path))["code"] == "not_editable"
 
 
 async def test_a_whole_lean_file_gets_no_new_syntax_problem(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
