@@ -8,9 +8,9 @@ from typing import Any
 from ekiden_budget.accounts import DOWNWARDS
 from ekiden_budget.errors import UnknownBudgetError
 from ekiden_budget.figures import detail_text, label_text
-from ekiden_budget.owners import Owner
 from ekiden_budget.records import BudgetId, CallId, CallLabel, CallRecord, FailureTally, Settled
 from ekiden_policies.budget import Amount, Outcome
+from ekiden_warden.identity import ProcessIdentity
 
 _BEGIN = """
     INSERT INTO calls (budget, owner, dialect, model, upstream, stream, purpose, begun_at, reserved_tokens,
@@ -47,7 +47,7 @@ class Entry:
     settled: Settled | None
 
 
-def register(connection: sqlite3.Connection, owner: Owner) -> int:
+def register(connection: sqlite3.Connection, owner: ProcessIdentity) -> int:
     """Return the number that a process has in this ledger."""
     connection.execute("INSERT OR IGNORE INTO owners (pid, started, boot) VALUES (?, ?, ?)", owner)
     query = "SELECT number FROM owners WHERE pid = ? AND started = ? AND boot = ?"
@@ -78,10 +78,10 @@ def find(connection: sqlite3.Connection, call: CallId) -> Entry:
     return _entry(row)
 
 
-def in_flight(connection: sqlite3.Connection) -> dict[int, Owner]:
+def in_flight(connection: sqlite3.Connection) -> dict[int, ProcessIdentity]:
     """Return the processes that have calls in flight, by their numbers in this ledger."""
     query = "SELECT * FROM owners WHERE number IN (SELECT owner FROM calls WHERE outcome IS NULL)"
-    return {number: Owner(*owner) for number, *owner in connection.execute(query)}
+    return {number: ProcessIdentity(*owner) for number, *owner in connection.execute(query)}
 
 
 def in_flight_of(connection: sqlite3.Connection, owner: int) -> list[Entry]:

@@ -20,7 +20,6 @@ from ekiden_budget.errors import (
     WrongTokenError,
 )
 from ekiden_budget.figures import checked_amount, checked_caps, checked_id, checked_name, is_amount, label_text
-from ekiden_budget.owners import lives, this_process
 from ekiden_budget.records import (
     Balance,
     BudgetId,
@@ -39,6 +38,7 @@ from ekiden_budget.statuses import describe, describe_tree
 from ekiden_budget.storage import LedgerFile
 from ekiden_policies.budget import NOTHING, Amount, Caps, Outcome, Standing, admit, bill, fit
 from ekiden_policies.burn_rate import Left, left
+from ekiden_warden.identity import lives, this_process
 
 TOKEN_PREFIX = "ekb_"  # noqa: S105 - what tokens begin with, so that scanners for secrets know one
 DEEPEST = 32

@@ -1,4 +1,4 @@
-"""Which process made a reservation, and whether it still lives."""
+"""Which process is meant, and whether it still lives, although numbers of processes are given again."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import NamedTuple
 _PROC = Path("/proc")
 
 
-class Owner(NamedTuple):
+class ProcessIdentity(NamedTuple):
     """A process, told from every other that has had or will have its number.
 
     Attributes:
@@ -21,15 +21,15 @@ class Owner(NamedTuple):
     boot: str
 
 
-def this_process() -> Owner:
+def this_process() -> ProcessIdentity:
     """Return the process that asks."""
     pid = os.getpid()
-    return Owner(pid, _started(pid) or "", _boot())
+    return ProcessIdentity(pid, _started(pid) or "", _boot())
 
 
-def lives(owner: Owner) -> bool:
+def lives(process: ProcessIdentity) -> bool:
     """Tell whether a process still runs; one that has ended and waits for its parent does not."""
-    return owner.boot == _boot() and owner.started == _started(owner.pid)
+    return process.boot == _boot() and process.started == _started(process.pid)
 
 
 def _boot() -> str:
