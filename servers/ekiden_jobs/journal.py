@@ -1,6 +1,6 @@
 """The journal of a job: what was meant, done and seen, one event a line; where it stands is a fold over it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,12 +27,16 @@ class _Event(BaseModel):
 
 
 class Intended(_Event):
-    """The job is about to be submitted under a name that no other attempt has."""
+    """The job is about to be submitted under a name that no other attempt has.
+
+    Of an array that is submitted in several parts, `first_task` tells which part it is.
+    """
 
     type: Literal["intended"] = "intended"
     attempt: int
     name: str
     executor: ExecutorName
+    first_task: int = 0
 
 
 class Submitted(_Event):
@@ -52,11 +56,12 @@ class Adopted(_Event):
 
 
 class Refused(_Event):
-    """The system turned an attempt away, for good."""
+    """The system turned an attempt away: for good, or so that another attempt may succeed."""
 
     type: Literal["refused"] = "refused"
     attempt: int
     text: str
+    for_good: bool = True
 
 
 class Unclear(_Event):
@@ -65,6 +70,14 @@ class Unclear(_Event):
     type: Literal["unclear"] = "unclear"
     attempt: int
     text: str
+
+
+class Absent(_Event):
+    """The system answered in full, and what an attempt became, or these tasks of it, was not there."""
+
+    type: Literal["absent"] = "absent"
+    attempt: int
+    tasks: tuple[int | None, ...] = (None,)
 
 
 class Cancelled(_Event):
@@ -104,7 +117,7 @@ class Ended(_Event):
     ended_at: AwareDatetime | None = None
 
 
-Event = Intended | Submitted | Adopted | Refused | Unclear | Cancelled | Observed | Ended
+Event = Intended | Submitted | Adopted | Refused | Unclear | Absent | Cancelled | Observed | Ended
 _EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="type")])
 
 
@@ -141,7 +154,12 @@ class Journal:
 
     def add(self, event: Event) -> None:
         """Add an event; it outlives a crash of the machine."""
-        append_line(self._path, event.model_dump(mode="json", exclude_defaults=False), sync=True)
+        self.extend([event])
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Add events in their order; when all are written, they outlive a crash of the machine."""
+        for event in events:
+            append_line(self._path, event.model_dump(mode="json"), sync=event is events[-1])
 
     def events(self) -> list[Event]:
         """Return what happened so far.
@@ -183,6 +201,8 @@ def _take(standing: Standing, event: Event) -> None:
             standing.refused = event
         case Unclear():
             standing.unclear = event
+        case Absent():
+            pass  # says when to stop looking, not where the job stands
         case Cancelled():
             standing.cancelled.add(event.task)
         case Observed():
