@@ -228,14 +228,14 @@ _ALL = (
     Rule(
         "BP604",
         "Name in `sorry_using` that is not declared earlier",
-        "Proofs rest on what stands before them; so there are no cycles.",
-        "Move that node up.",
+        "Proofs rest on what stands before them, or in a file that theirs imports; so there are no cycles.",
+        "Move that node up, or import its file.",
     ),
     Rule(
         "BP605",
         "Dependency that is not declared earlier",
-        "Proofs rest on what stands before them; so there are no cycles.",
-        "Move that node up.",
+        "Proofs rest on what stands before them, or in a file that theirs imports; so there are no cycles.",
+        "Move that node up, or import its file.",
     ),
     Rule(
         "BP606",
