@@ -40,6 +40,9 @@ class SlurmSettings(BaseModel):
         description="What runs jobs: auto is Slurm where it is installed and answers, else processes of this machine."
     )
     jobs_dir: str = Field(min_length=1, description="Folder of jobs, relative to the working directory.")
+    workspace: str = Field(
+        description="Folder in which agents of the server `slurm` may have programs run; empty: where it is started."
+    )
     slots: int = Field(ge=0, description="Processors that local jobs share; 0: those of the machine.")
     cpu_partition: str = Field(description="Partition of jobs without graphics processors; empty: Slurm's default.")
     cpu_account: str = Field(description="Account of jobs without graphics processors; empty: Slurm's default.")
