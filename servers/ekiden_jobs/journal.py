@@ -29,7 +29,7 @@ class _Event(BaseModel):
 class Intended(_Event):
     """The job is about to be submitted under a name that no other attempt has.
 
-    Of an array that is submitted in several parts, `first_task` tells which part it is.
+    Of an array it tells which tasks are submitted: a long one goes in several parts.
     """
 
     type: Literal["intended"] = "intended"
@@ -37,6 +37,7 @@ class Intended(_Event):
     name: str
     executor: ExecutorName
     first_task: int = 0
+    task_count: int = 0
 
 
 class Submitted(_Event):
