@@ -20,6 +20,7 @@ from ekiden_lean import (
     find_toolchain,
 )
 from ekiden_lean.worker import Job
+from servers.lean.planted import HARMLESS, HIDDEN, MEANINGS, side_by_side
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
 
@@ -157,6 +158,11 @@ def blueprint(probe: LeanProbe) -> LeanFacts:
 
 
 @pytest.fixture(scope="module")
+def planted(probe: LeanProbe) -> LeanFacts:
+    return probe.probe(side_by_side())
+
+
+@pytest.fixture(scope="module")
 def cheats(probe: LeanProbe) -> LeanFacts:
     return probe.probe(CHEATS)
 
@@ -242,6 +248,48 @@ def test_no_way_of_cheating_hides_what_a_proof_rests_on(cheats: LeanFacts):
             "with_two": ("theorem", (), False, ""),
             "with_three": ("theorem", (), False, ""),
             "last": ("theorem", (), False, ""),
+        }
+    )
+
+
+def test_what_changes_a_statement_behind_its_words_changes_its_hashes(planted: LeanFacts):
+    assert [found.message for found in planted.diagnostics if found.severity == "error"] == []
+    assert {what: differ(planted, number) for number, what in enumerate(MEANINGS)} == dict.fromkeys(MEANINGS, True)
+    harmless = {what: differ(planted, len(MEANINGS) + number) for number, what in enumerate(HARMLESS)}
+    assert harmless == dict.fromkeys(HARMLESS, False)
+
+
+def differ(facts: LeanFacts, number: int) -> bool:
+    one, other = (known(facts, f"{side}.c{number}.t") for side in ("One", "Other"))
+    assert (one.refusal, other.refusal) == ("", "")
+    return one.meaning_hash != other.meaning_hash
+
+
+def test_what_rests_on_a_hole_or_an_axiom_without_a_word_of_it_is_told(probe: LeanProbe):
+    facts = probe.probe(HIDDEN)
+    assert (facts.outcome, facts.plain) == ("complete", False), facts.message
+    found = {one.name: (one.axioms, one.refusal) for one in facts.declarations if one.kind == "theorem"}
+    assert found == snapshot(
+        {
+            "hole": (("sorryAx",), ""),
+            "in_option": (("sorryAx",), ""),
+            "by_compiler": (("sorryAx",), ""),
+            "«in.name»": ((), ""),
+            "in.name": (("sorryAx",), ""),
+            "N.twice": (("sorryAx",), ""),
+            "twice": ((), ""),
+            "by_quoted": (("«Classical.choice»",), ""),
+            "by_opened": (("N.propext",), ""),
+            "by_piece": (("sorryAx",), ""),
+            "by_equation": (("sorryAx",), ""),
+            "by_underscore": (("sorryAx",), ""),
+            "by_assumed": (("_assumed",), ""),
+            "by_opaque": (("sorryAx",), ""),
+            "by_default": (("sorryAx",), ""),
+            "by_decision": (("sorryAx",), ""),
+            "by_inner": (("sorryAx",), ""),
+            "by_recursion": (("sorryAx",), ""),
+            "last": ((), ""),
         }
     )
 
