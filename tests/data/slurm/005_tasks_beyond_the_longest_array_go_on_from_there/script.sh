@@ -1,0 +1,15 @@
+#!/bin/bash
+#SBATCH --job-name=many.1-1000
+#SBATCH --comment=many.1-1000
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --cpus-per-task=1
+#SBATCH --array=0-499
+#SBATCH --no-requeue
+#SBATCH --chdir=/jobs/key
+#SBATCH --output=/jobs/key/tasks/slurm-1000-%a.log
+#SBATCH --open-mode=append
+
+export PATH
+
+exec /opt/ekiden/bin/python -I run_job.py --task "$((SLURM_ARRAY_TASK_ID + 1000))"
