@@ -84,6 +84,11 @@ class EndedRun:
         """Whether it ended by itself or at its bounds, so that nothing is left to do."""
         return "SIGTERM" not in self.heard
 
+    @property
+    def shell_code(self) -> int:
+        """The exit code as shells give it."""
+        return self.exit_code if self.exit_code is not None else 128 + (self.signal or 0)
+
 
 def as_json(record: StartedRun | EndedRun) -> str:
     """Return the text of a record."""

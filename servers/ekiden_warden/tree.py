@@ -9,12 +9,14 @@ from typing import NamedTuple
 
 _PARENT_FIELD = 1  # counted from the state, the first field after the name
 _THREADS_FIELD = 17
+_RESIDENT_FIELD = 21  # in pages
 
 
 class _Entry(NamedTuple):
     pid: int
     parent: int
     threads: int
+    resident_pages: int
 
 
 def _entries() -> Iterator[_Entry]:
@@ -25,27 +27,52 @@ def _entries() -> Iterator[_Entry]:
                 with contextlib.suppress(OSError, IndexError, ValueError):
                     # The name in parentheses may hold anything; what follows the last one is regular.
                     fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
-                    yield _Entry(int(entry.name), int(fields[_PARENT_FIELD]), int(fields[_THREADS_FIELD]))
+                    numbers = (int(fields[field]) for field in (_PARENT_FIELD, _THREADS_FIELD, _RESIDENT_FIELD))
+                    yield _Entry(int(entry.name), *numbers)
 
 
-def _descendants(root: int) -> dict[int, int]:
-    """Return every descendant of a process with the number of its threads."""
+def _descendants(root: int) -> dict[int, _Entry]:
+    """Return every descendant of a process by its number."""
     by_parent: dict[int, list[_Entry]] = {}
     for entry in _entries():
         by_parent.setdefault(entry.parent, []).append(entry)
-    found: dict[int, int] = {}
+    found: dict[int, _Entry] = {}
     waiting = [root]
     while waiting:
         for child in by_parent.get(waiting.pop(), []):
             if child.pid not in found:
-                found[child.pid] = child.threads
+                found[child.pid] = child
                 waiting.append(child.pid)
     return found
 
 
 def count_threads(root: int) -> int:
     """Return how many threads the descendants of a process have together; a plain process has one."""
-    return sum(_descendants(root).values())
+    return sum(entry.threads for entry in _descendants(root).values())
+
+
+def count_resident_bytes(root: int) -> int:
+    """Return the memory of the descendants of a process; what several of them share counts for each."""
+    pages = sum(entry.resident_pages for entry in _descendants(root).values())
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def count_proportional_bytes(root: int) -> int:
+    """Return the memory of the descendants of a process, with what is shared divided among those who share it.
+
+    That takes longer. A process that cannot be asked counts with all that it shares.
+    """
+    page = os.sysconf("SC_PAGE_SIZE")
+    return sum(_proportional_bytes(entry.pid, entry.resident_pages * page) for entry in _descendants(root).values())
+
+
+def _proportional_bytes(pid: int, otherwise: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_bytes().splitlines()
+    except OSError:
+        return otherwise
+    sizes = (int(line.split()[1]) * 1024 for line in lines if line.startswith(b"Pss:"))
+    return next(sizes, otherwise)
 
 
 def count_visible() -> int:
