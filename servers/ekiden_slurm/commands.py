@@ -292,4 +292,4 @@ def _end(process: subprocess.Popen[str]) -> str:
 
 def _plain(text: str, program: str) -> str:
     """Leave out what a command puts before its words."""
-    return " ".join(line.removeprefix(f"{program}: ").removeprefix("error: ") for line in text.splitlines())
+    return "; ".join(line.removeprefix(f"{program}: ").removeprefix("error: ") for line in text.splitlines())

@@ -129,9 +129,7 @@ def _without_patterns(path: str) -> str:
 def _option(name: str, value: str) -> str:
     """Return an option as a line of the script may hold it: sbatch knows quotes and backslashes, but no line ends."""
     if not value.isprintable():
-        raise JobRequestError(
-            f"Slurm cannot be told {value!r} as --{name}: it holds a line end or a control character."
-        )
+        raise JobRequestError(f"Slurm cannot be told {value!r} as --{name}: not all of it can be printed.")
     if not _PLAIN.fullmatch(value):
         value = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     if len(value.encode()) > _LONGEST_DIRECTIVE:

@@ -99,7 +99,7 @@ def read_queue(text: str) -> list[JobRow]:
     Raises:
         UnreadableAnswerError: It is something else.
     """
-    rows = _fields("squeue", text, _QUEUE_FIELDS)
+    rows = read_records("squeue", text, _QUEUE_FIELDS)
     try:
         return [_row(row) for row in rows]
     except ValueError as error:
@@ -112,7 +112,7 @@ def read_accounting(text: str) -> list[JobRow]:
     Raises:
         UnreadableAnswerError: It is something else.
     """
-    rows = _fields("sacct", text, _ACCOUNTING_FIELDS)
+    rows = read_records("sacct", text, _ACCOUNTING_FIELDS)
     last: dict[tuple[str, str], JobRow] = {}
     try:
         for row in rows:
@@ -126,8 +126,12 @@ def read_accounting(text: str) -> list[JobRow]:
     return list(last.values())
 
 
-def _fields(program: str, text: str, names: Collection[str]) -> list[dict[str, str]]:
-    """Cut a text into rows of fields, each of which ends with the separator."""
+def read_records(program: str, text: str, names: Collection[str]) -> list[dict[str, str]]:
+    """Cut what a command printed into rows of fields, each of which ends with the separator.
+
+    Raises:
+        UnreadableAnswerError: It is not rows of so many fields.
+    """
     pieces = text.split(SEPARATOR)
     rest = pieces.pop()
     if len(pieces) % len(names) or rest.strip():
