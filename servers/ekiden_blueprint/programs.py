@@ -28,11 +28,12 @@ _WORDS = (
 _FIELDS = ("preprocessors", "oracle", "discharger", "discharge", "preprocess", "proc", "suspend")
 _CONFIGURED = frozenset({"linarith", "nlinarith", "polyrith", "solve_by_elim", "apply_rules", "apply_assumption"})
 """Tactics whose configuration holds programs, in `_FIELDS`."""
-_CONFIGURATIONS = r"\w*(?:Linarith|SolveByElim|ApplyRules|Backtrack)Config"
+_CONFIGURATIONS = r"(?:Linarith|SolveByElim|ApplyRules|Backtrack)Config"
 _TAKES_RULES = frozenset({"aesop", "continuity", "finiteness", "measurability"})
 _RUNS = re.compile(
-    rf"(?<!«)(?:(?:{'|'.join(_WORDS)}|tactic(?!\s*\|))(?![{ID_REST}])|config(?=\s*:=\s*[^\s{{]))"
-    rf"|«?(?:(?:{'|'.join(_FIELDS)})»?(?=\s*:=)|{_CONFIGURATIONS}(?![{ID_REST}])»?)"
+    r"(?=[«a-zLSAB])"
+    rf"(?:(?<!«)(?:(?:{'|'.join(_WORDS)}|tactic(?!\s*\|))(?![{ID_REST}])|config(?=\s*:=\s*[^\s{{]))"
+    rf"|«?(?:{'|'.join(_FIELDS)})»?(?=\s*:=)|{_CONFIGURATIONS}(?![{ID_REST}]))"
 )
 _OPENING = {")": "(", "]": "[", "}": "{", "⟩": "⟨"}
 _CLAUSE = re.compile(r"\(\s*(?:add|erase)\s")
