@@ -20,6 +20,9 @@ from ekiden_jobs.records import (
     read_started,
 )
 
+NOBODY = ""
+"""Who owns the claim of a job that must not run."""
+_UNREADABLE = "?"
 _PATIENCE_S = 60.0
 _LOOK_EVERY_S = 0.25
 
@@ -62,6 +65,26 @@ def claim_run(folder: Path, native_id: str, requeues: int, pause: Callable[[floa
     if ended is not None:
         (folder / ENDED_FILE).rename(folder / f"ended-{ended.run}.json")
     return runs + 1
+
+
+def bar_run(folder: Path) -> bool:
+    """Claim a job for nobody, so that it never runs; return whether that is so, which it is not once it was claimed."""
+    try:
+        write_new(folder / CLAIM_FILE, json.dumps({"native_id": NOBODY, "at": time.time()}) + "\n", sync=True)
+    except FileExistsError:
+        return claim_owner(folder) == NOBODY
+    return True
+
+
+def claim_owner(folder: Path) -> str | None:
+    """Return whose a job is, `NOBODY` if it must not run; None as long as it is not claimed."""
+    claim = folder / CLAIM_FILE
+    if not claim.exists():
+        return None
+    try:
+        return _read_owner(claim)
+    except LeaveError:
+        return _UNREADABLE
 
 
 def _read_owner(claim: Path) -> str:

@@ -12,9 +12,8 @@ import signal
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 from ekiden_jobs.records import CANNOT_START
 from ekiden_warden import kernel, tree
@@ -29,8 +28,7 @@ _LOOK_EVERY_S_BOUNDED = 0.5
 _MEBIBYTE = 1_048_576
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """What a runner ends a program for.
 
     Attributes:
@@ -48,8 +46,7 @@ class Bounds:
     grace_s: float = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(NamedTuple):
     """What is to be started.
 
     Attributes:
@@ -62,13 +59,12 @@ class Launch:
 
     command: Sequence[str]
     folder: str
-    environment: Mapping[str, str] = field(repr=False)
+    environment: Mapping[str, str]
     out: Path
     err: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(NamedTuple):
     """How a program ended.
 
     Attributes:

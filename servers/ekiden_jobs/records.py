@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 CLAIM_FILE = "claim"
 STARTED_FILE = "started.json"
@@ -20,8 +19,7 @@ CANNOT_START = 127
 """The exit code when there is no such program or folder, as shells have it."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartedRun:
+class StartedRun(NamedTuple):
     """One run of a job that began.
 
     Attributes:
@@ -45,8 +43,7 @@ class StartedRun:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class EndedRun:
+class EndedRun(NamedTuple):
     """One run of a job that ended.
 
     Attributes:
@@ -75,10 +72,6 @@ class EndedRun:
     started_at: float
     at: float
 
-    def __post_init__(self) -> None:
-        """Make a tuple of what JSON knows as a list."""
-        object.__setattr__(self, "heard", tuple(self.heard))
-
     @property
     def is_final(self) -> bool:
         """Whether it ended by itself or at its bounds, so that nothing is left to do."""
@@ -92,7 +85,7 @@ class EndedRun:
 
 def as_json(record: StartedRun | EndedRun) -> str:
     """Return the text of a record."""
-    return json.dumps(asdict(record), indent=1) + "\n"
+    return json.dumps(record._asdict(), indent=1) + "\n"
 
 
 def read_started(path: Path) -> StartedRun | None:
@@ -108,7 +101,8 @@ def read_ended(path: Path) -> EndedRun | None:
     """Return a record of a run that ended; None if there is none that can be read."""
     fields = _read(path)
     try:
-        return None if fields is None else EndedRun(**fields)
+        record = None if fields is None else EndedRun(**fields)
+        return None if record is None else record._replace(heard=tuple(record.heard))
     except TypeError:
         return None
 

@@ -3,16 +3,14 @@
 It is started by `run_job.py` and uses the standard library alone.
 """
 
-import argparse
 import json
 import os
-import platform
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ekiden_files import write_whole
 from ekiden_jobs.claim import LeaveError, claim_run
@@ -31,59 +29,111 @@ from ekiden_warden.identity import this_process
 
 Request = dict[str, Any]
 
+_USAGE = "FOLDER [--id ID] [--task N] [--restarts N] [--grace-s S] [--keep-bounds] [--afterwards JSON-LIST]"
+_USAGE_ERROR = 2
+
+
+class Options(NamedTuple):
+    """What a runner is told.
+
+    Attributes:
+        folder: The job's folder.
+        native_id: What the system that runs the job calls it.
+        task: The number of the task, of an array.
+        restarts: How often the system has put the job back.
+        grace_s: How many seconds a program may take from SIGTERM to its end.
+        keeps_bounds: Whether the runner keeps the request's bounds on time and memory, because nobody else does.
+        afterwards: A command to start when the job is over.
+    """
+
+    folder: Path
+    native_id: str
+    task: int | None
+    restarts: int
+    grace_s: float
+    keeps_bounds: bool
+    afterwards: tuple[str, ...]
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run a job; return the exit code of its program, or 128 and the number of the signal that ended it."""
-    options = _parser().parse_args(arguments)
-    if options.id is None:
-        options.id = os.environ["SLURM_JOB_ID"]
-        options.restarts = int(os.environ.get("SLURM_RESTART_COUNT", "0"))
-    listener = Listener()
     try:
-        return _Runner(options, listener).run()
+        options = read_options(arguments, os.environ)
+    except (ValueError, KeyError, IndexError) as error:
+        _complain(f"cannot understand {' '.join(arguments)!r} ({error!r}); it must be: {_USAGE}")
+        return _USAGE_ERROR
+    try:
+        return _Runner(options, Listener()).run()
     except LeaveError as error:
         _complain(f"{error}")
         return error.code
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, IndexError) as error:
         _complain(f"cannot run the job in {str(options.folder)!r}: {error}")
         return CANNOT_START
     finally:
         if options.afterwards:
-            _start_afterwards(cast("list[str]", json.loads(options.afterwards)))
+            _start_afterwards(options.afterwards)
+
+
+def read_options(arguments: Sequence[str], environment: Mapping[str, str]) -> Options:
+    """Return what a command line says; without `--id` the job is Slurm's, whose variables tell the rest."""
+    folder = Path(arguments[0]).absolute()
+    given: dict[str, str] = {}
+    keeps_bounds = False
+    words = iter(arguments[1:])
+    for word in words:
+        if word == "--keep-bounds":
+            keeps_bounds = True
+        elif word in {"--id", "--task", "--restarts", "--grace-s", "--afterwards"}:
+            given[word] = next(words, "")
+        else:
+            raise ValueError(word)
+    slurm: Mapping[str, str] = {} if "--id" in given else environment
+    return Options(
+        folder=folder,
+        native_id=given["--id"] if "--id" in given else environment["SLURM_JOB_ID"],
+        task=int(given["--task"]) if "--task" in given else None,
+        restarts=int(given.get("--restarts", slurm.get("SLURM_RESTART_COUNT", "0"))),
+        grace_s=float(given.get("--grace-s", "20")),
+        keeps_bounds=keeps_bounds,
+        afterwards=tuple(json.loads(given.get("--afterwards", "[]"))),
+    )
 
 
 class _Runner:
     """One run of a job."""
 
-    def __init__(self, options: argparse.Namespace, listener: Listener) -> None:
-        self._native_id: str = options.id
-        self._restarts: int = options.restarts
-        self._task: int | None = options.task
-        self._grace_s: float = options.grace_s
-        self._keeps_bounds: bool = options.keep_bounds
+    def __init__(self, options: Options, listener: Listener) -> None:
+        self._options = options
         self._listener = listener
-        job = Path(options.folder).absolute()
-        self._request = cast("Request", json.loads((job / REQUEST_FILE).read_bytes()))
-        self._folder = job if self._task is None else job / "tasks" / str(self._task)
-        self._node = os.environ.get("SLURMD_NODENAME") or platform.node()
+        self._request = cast("Request", json.loads((options.folder / REQUEST_FILE).read_bytes()))
+        self._folder = options.folder if options.task is None else options.folder / "tasks" / str(options.task)
+        self._node = os.environ.get("SLURMD_NODENAME") or os.uname().nodename
         self._started_at = time.time()
 
     def run(self) -> int:
         requeues: int = self._request["requeues"]
-        number = claim_run(self._folder, self._native_id, requeues, self._pause)
+        number = claim_run(self._folder, self._options.native_id, requeues, self._pause)
         is_last = number > requeues
         if self._listener.was_asked_to_end or self._is_asked_now():
             return self._end(Finish(None, signal.SIGTERM, "", 0), number - 1, is_last=False)
+        try:
+            finish = self._run_program(number, is_last=is_last)
+        except OSError as error:  # such as secrets that are gone, a full disk, too many processes
+            _complain(f"cannot run the job in {str(self._folder)!r}: {error}")
+            finish = Finish(CANNOT_START, None, "", 0)
+        return self._end(finish, number, is_last=is_last)
+
+    def _run_program(self, number: int, *, is_last: bool) -> Finish:
         secrets = self._read_secrets()
         pid, started, boot = this_process()
         record = StartedRun(
-            self._native_id, self._restarts, number, self._node, pid, started, boot, at=self._started_at
+            self._options.native_id, self._options.restarts, number, self._node, pid, started, boot, at=self._started_at
         )
         write_whole(self._folder / STARTED_FILE, as_json(record), sync=True)
         if is_last:
             self._drop_secrets()
-        finish = run_program(self._launch(secrets), self._bounds(), self._listener)
-        return self._end(finish, number, is_last=is_last)
+        return run_program(self._launch(secrets), self._bounds(), self._listener)
 
     def _pause(self, seconds: float) -> None:
         self._listener.wait(seconds)
@@ -105,16 +155,16 @@ class _Runner:
     def _launch(self, secrets: dict[str, str]) -> Launch:
         command = list(self._request["command"])
         environment = {**os.environ, **self._request["environment"], **secrets, "EKIDEN_JOB": str(self._folder)}
-        environment["EKIDEN_RESTARTS"] = f"{self._restarts}"
-        if self._task is not None:
-            command += self._request["tasks"][self._task]
-            environment["EKIDEN_TASK"] = f"{self._task}"
+        environment["EKIDEN_RESTARTS"] = f"{self._options.restarts}"
+        if self._options.task is not None:
+            command += self._request["tasks"][self._options.task]
+            environment["EKIDEN_TASK"] = f"{self._options.task}"
         out, err = self._folder / "out.log", self._folder / "err.log"
         return Launch(command, self._request["folder"], environment, out, err)
 
     def _bounds(self) -> Bounds:
-        if not self._keeps_bounds:
-            return Bounds(grace_s=self._grace_s)
+        if not self._options.keeps_bounds:
+            return Bounds(grace_s=self._options.grace_s)
         resources = self._request["resources"]
         per_cpu_mb = resources["memory_mb_per_cpu"]
         memory_mb = resources["memory_mb"] if per_cpu_mb is None else per_cpu_mb * resources["cpus"]
@@ -123,13 +173,13 @@ class _Runner:
             memory_mb=memory_mb or float("inf"),
             warn_s=self._request["warn_s"],
             warn_signal=signal.Signals[f"SIG{self._request['warn_signal']}"],
-            grace_s=self._grace_s,
+            grace_s=self._options.grace_s,
         )
 
     def _end(self, finish: Finish, number: int, *, is_last: bool) -> int:
         record = EndedRun(
-            native_id=self._native_id,
-            restarts=self._restarts,
+            native_id=self._options.native_id,
+            restarts=self._options.restarts,
             run=number,
             node=self._node,
             exit_code=finish.exit_code,
@@ -149,21 +199,9 @@ class _Runner:
         return record.shell_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="run_job.py", description="Run a job.", allow_abbrev=False)
-    parser.add_argument("folder", help="the job's folder")
-    parser.add_argument("--id", help="what the system that runs the job calls it; Slurm says that itself")
-    parser.add_argument("--task", type=int, help="the number of the task, of an array")
-    parser.add_argument("--restarts", type=int, default=0, help="how often the system has put the job back")
-    parser.add_argument("--grace-s", type=float, default=20.0, help="seconds from SIGTERM to SIGKILL")
-    parser.add_argument("--keep-bounds", action="store_true", help="keep time and memory of the request, as none else")
-    parser.add_argument("--afterwards", help="a command, as a JSON list, to start when the job is over")
-    return parser
-
-
-def _start_afterwards(command: list[str]) -> None:
+def _start_afterwards(command: Sequence[str]) -> None:
     try:
-        os.posix_spawn(command[0], command, os.environ, setsid=True, setsigmask=())
+        os.posix_spawn(command[0], list(command), os.environ, setsid=True, setsigmask=())
     except OSError as error:
         _complain(f"cannot start {command!r}: {error}")
 
