@@ -76,6 +76,12 @@ SERVERS = (
         definition="ekiden_judge.server:SERVER",
         summary="Grade answers to equational-implication problems by exact computation.",
     ),
+    ServerEntry(
+        name="slurm",
+        definition="ekiden_slurm.server:SERVER",
+        summary="Run programs as jobs, on a Slurm cluster or here, that outlive their starter.",
+        environment=("SLURM_CONF",),
+    ),
 )
 
 

@@ -1,0 +1,92 @@
+"""Who runs jobs here: Slurm, or this machine."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ekiden_jobs import Executor, Resources
+from ekiden_slurm.commands import SlurmCommands
+
+if TYPE_CHECKING:
+    from ekiden_config import SlurmSettings
+
+_CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf")
+
+
+class Reasoned(NamedTuple):
+    """Which executor, and why it and not the other one, in a sentence."""
+
+    name: Literal["slurm", "local"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An executor, and how it came to be chosen.
+
+    Attributes:
+        executor: It.
+        reason: Why it and not the other one, in a sentence.
+        jobs_folder: Where its jobs have their folders; each executor has its own.
+        settings: Accounts, partitions, and limits.
+    """
+
+    executor: Executor
+    reason: str
+    jobs_folder: Path
+    settings: "SlurmSettings"
+
+    def completed(self, wanted: Resources) -> Resources:
+        """Return resources with the settings' account, partition, memory and generic resources where none is named."""
+        if self.executor.name == "local":
+            return wanted
+        return with_defaults(wanted, self.settings)
+
+
+def which_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.environ) -> Reasoned:
+    """Tell who runs jobs here.
+
+    A cluster whose controller does not answer for the moment is still the one that jobs go to: they would otherwise
+    run where nobody meant them to.
+    """
+    if settings.executor != "auto":
+        return Reasoned(settings.executor, "the settings say so (slurm.executor)")
+    commands = SlurmCommands(settings, environ)
+    if commands.where("sbatch") is None:
+        return Reasoned("local", "there is no Slurm here")
+    if commands.answers():
+        return Reasoned("slurm", "a Slurm controller answers")
+    configurations = (environ.get("SLURM_CONF", ""), *_CONFIGURATIONS)
+    if any(file and Path(file).is_file() for file in configurations):
+        return Reasoned("slurm", "there is a Slurm cluster, though its controller does not answer now")
+    return Reasoned("local", "Slurm's commands are here, but no cluster")
+
+
+def choose_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.environ) -> Choice:
+    """Choose who runs jobs, as the settings say.
+
+    Raises:
+        JobsError: Jobs cannot be run so here.
+    """
+    name, reason = which_executor(settings, environ)
+    folder = Path(settings.jobs_dir).expanduser().absolute() / name
+    if name == "local":
+        from ekiden_jobs.local import LocalExecutor
+
+        return Choice(LocalExecutor(folder, slots=settings.slots or None), reason, folder, settings)
+    from ekiden_slurm.executor import SlurmExecutor
+
+    return Choice(SlurmExecutor(folder, settings), reason, folder, settings)
+
+
+def with_defaults(wanted: Resources, settings: "SlurmSettings") -> Resources:
+    """Return resources with the settings of jobs with, or without, graphics processors where nothing is said."""
+    on_gpus = bool(wanted.gpus or wanted.gres)
+    return replace(
+        wanted,
+        partition=wanted.partition or (settings.gpu_partition if on_gpus else settings.cpu_partition),
+        account=wanted.account or (settings.gpu_account if on_gpus else settings.cpu_account),
+        directives=(*settings.directives, *wanted.directives),
+    )
