@@ -1,0 +1,291 @@
+"""Which local jobs are next and which run. The standard library alone: the processes that use it start often.
+
+The folder `.local` of a jobs folder holds a file for each job that waits and for each run that was begun. Both are only
+pointers: whether a job runs is told by its claim, whether it has ended by what its runner wrote.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from socket import socketpair
+from typing import Any, NamedTuple, NoReturn
+
+from ekiden_files.whole import write_new, write_whole
+from ekiden_jobs.records import CLAIM_FILE, ENDED_FILE
+from ekiden_warden.identity import ProcessIdentity, lives, this_process
+
+MAX_TRIES = 3
+"""How often a run is begun whose process dies before it can claim its job."""
+NEVER_BEGAN = "never began"
+"""What the claim of a job says that was begun so often in vain."""
+
+_READY = b"r"
+_GO = b"g"
+
+
+class Unit(NamedTuple):
+    """What runs as one: a job, or one task of an array."""
+
+    key: str
+    task: int | None
+
+    def folder(self, root: Path) -> Path:
+        """Return where its runs leave what they write."""
+        return root / self.key if self.task is None else root / self.key / "tasks" / str(self.task)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A job of which something waits.
+
+    Attributes:
+        key: The job.
+        at_ns: When it was submitted, in nanoseconds since 1970.
+        cpus: The processors that it, or one of its tasks, takes.
+        at_once: The most of its tasks that run together; None: any.
+        tasks: The tasks that wait, the next first; of a job that is no array, None.
+        tries: How often runs of it were begun in vain.
+    """
+
+    key: str
+    at_ns: int
+    cpus: int
+    at_once: int | None
+    tasks: tuple[int | None, ...]
+    tries: int = 0
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file; names sort as jobs were submitted."""
+        return f"{self.at_ns:020d}.{self.key}"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that was begun.
+
+    Attributes:
+        due: Its job as it was when the run was begun; its tasks are this one alone.
+        process: The process that runs it.
+    """
+
+    due: Due
+    process: ProcessIdentity
+
+    @property
+    def unit(self) -> Unit:
+        """What runs."""
+        return Unit(self.due.key, self.due.tasks[0])
+
+
+class LocalQueue:
+    """The queue of a jobs folder. Any number of processes may use it; the file `lock` guards every change but `add`.
+
+    Attributes:
+        root: The jobs folder.
+        log: The file of what the processes complain about that run jobs.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._folder = root / ".local"
+        self._due = self._folder / "due"
+        self._begun = self._folder / "begun"
+        self.log = self._folder / "log"
+
+    def add(self, due: Due) -> None:
+        """Add a job; one that is there already stays as it is, and what has run or runs is not run again."""
+        self._due.mkdir(parents=True, exist_ok=True)
+        self._begun.mkdir(exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            write_new(self._due / due.file_name, _due_text(due), sync=True)
+
+    def due(self) -> list[Due]:
+        """Return what waits, the oldest first."""
+        found = (_read_due(self._due / name) for name in sorted(_names(self._due)))
+        return [due for due in found if due is not None]
+
+    def begun(self) -> dict[Unit, Begun]:
+        """Return the runs that were begun and not yet seen to be over."""
+        found = (_read_begun(self._begun / name) for name in _names(self._begun))
+        return {begun.unit: begun for begun in found if begun is not None}
+
+    def begun_run(self, unit: Unit) -> Begun | None:
+        """Return the run of a job or task that was begun; None if there is none, or it is known to be over."""
+        return _read_begun(self._file(unit))
+
+    def is_over(self, begun: Begun) -> bool:
+        """Tell whether a run has left its record or its process is gone."""
+        if (begun.unit.folder(self.root) / ENDED_FILE).exists():
+            return True
+        # The process that begins the next runs is started by the last act of one that is over.
+        return begun.process.pid == os.getppid() or not lives(begun.process)
+
+    def used(self, slots: int) -> int:
+        """Return how many processors the runs take that are not over."""
+        return sum(min(begun.due.cpus, slots) for begun in self.begun().values() if not self.is_over(begun))
+
+    def could_start(self, slots: int) -> bool:
+        """Tell, without a lock, whether `start_due` may have something to do."""
+        if _names(self._due):
+            return self.used(slots) < slots
+        return any(self._is_stillborn(begun) for begun in self.begun().values())
+
+    def start_due(self, slots: int, become: Callable[[Unit], NoReturn]) -> None:
+        """Begin the runs that are due and for which there is room, in the order in which they were submitted.
+
+        Only a process with a single thread may call this: it forks.
+
+        Args:
+            slots: How many processors all runs may take together.
+            become: Runs a job; called in a process of its own that has left this one's session.
+        """
+        if not self._due.is_dir():
+            return
+        with self._locked() as lock:
+            running = self._clear_away()
+            for due in self.due():
+                if not self._begin_tasks(due, running, slots, lock, become):
+                    return  # what came later does not overtake it
+
+    def _begin_tasks(
+        self, due: Due, running: dict[Unit, Begun], slots: int, lock: int, become: Callable[[Unit], NoReturn]
+    ) -> bool:
+        """Begin what is due of one job; tell whether others may be begun as well."""
+        cpus = min(due.cpus, slots)
+        while due.tasks:
+            unit = Unit(due.key, due.tasks[0])
+            rest = replace(due, tasks=due.tasks[1:])
+            if unit in running or self._is_claimed(unit):
+                self._save(rest)
+            elif due.at_once is not None and sum(other.key == due.key for other in running) >= due.at_once:
+                return True
+            elif sum(min(begun.due.cpus, slots) for begun in running.values()) + cpus > slots:
+                return False
+            else:
+                begun = self._begin(replace(due, tasks=due.tasks[:1]), rest, lock, become)
+                if begun is None:
+                    return False
+                running[unit] = begun
+            due = rest
+        return True
+
+    @contextmanager
+    def _locked(self) -> Generator[int]:
+        lock = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield lock
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        finally:
+            os.close(lock)
+
+    def _clear_away(self) -> dict[Unit, Begun]:
+        """Forget the runs that are over, put those back that never came to claim their job, return the others."""
+        running: dict[Unit, Begun] = {}
+        for unit, begun in self.begun().items():
+            if not self.is_over(begun):
+                running[unit] = begun
+                continue
+            if self._is_stillborn(begun):
+                self._put_back(begun)
+            self._file(unit).unlink(missing_ok=True)
+        return running
+
+    def _is_stillborn(self, begun: Begun) -> bool:
+        return self.is_over(begun) and not self._is_claimed(begun.unit)
+
+    def _put_back(self, begun: Begun) -> None:
+        due = replace(begun.due, tries=begun.due.tries + 1)
+        if due.tries >= MAX_TRIES:
+            with contextlib.suppress(FileExistsError, FileNotFoundError):
+                write_new(begun.unit.folder(self.root) / CLAIM_FILE, NEVER_BEGAN, sync=True)
+            return
+        waiting = _read_due(self._due / due.file_name)
+        rest = () if waiting is None else tuple(task for task in waiting.tasks if task != begun.unit.task)
+        self._save(replace(due, tasks=due.tasks + rest))
+
+    def _begin(self, due: Due, rest: Due, lock: int, become: Callable[[Unit], NoReturn]) -> Begun | None:
+        """Begin a run in a process of its own; None if that died before it was told to go.
+
+        Whichever of the two processes dies at whatever point, the run has its file before it may claim its job.
+        """
+        ours, its = socketpair()
+        unit = Unit(due.key, due.tasks[0])
+        if os.fork() == 0:
+            ours.close()
+            os.close(lock)
+            os.setsid()
+            write_whole(self._file(unit), _begun_text(Begun(due, this_process())))
+            with its:
+                its.sendall(_READY)
+                if its.recv(1) != _GO:
+                    os._exit(1)
+            become(unit)
+        its.close()
+        with ours:
+            if ours.recv(1) != _READY:
+                return None
+            begun = _read_begun(self._file(unit))
+            if begun is None:
+                return None
+            self._save(rest)
+            with contextlib.suppress(OSError):
+                ours.sendall(_GO)
+        return begun
+
+    def _is_claimed(self, unit: Unit) -> bool:
+        return (unit.folder(self.root) / CLAIM_FILE).exists()
+
+    def _file(self, unit: Unit) -> Path:
+        return self._begun / (unit.key if unit.task is None else f"{unit.key}@{unit.task}")
+
+    def _save(self, due: Due) -> None:
+        path = self._due / due.file_name
+        if due.tasks:
+            write_whole(path, _due_text(due))
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _due_text(due: Due) -> str:
+    return json.dumps(asdict(due))
+
+
+def _begun_text(begun: Begun) -> str:
+    return json.dumps({"due": asdict(begun.due), "process": begun.process})
+
+
+def _read_due(path: Path) -> Due | None:
+    """Return what waits; None if it was begun in this moment."""
+    try:
+        fields = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    return _due_of(fields)
+
+
+def _read_begun(path: Path) -> Begun | None:
+    try:
+        fields = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    return Begun(_due_of(fields["due"]), ProcessIdentity(*fields["process"]))
+
+
+def _due_of(fields: dict[str, Any]) -> Due:
+    fields["tasks"] = tuple(fields["tasks"])
+    return Due(**fields)
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        # Files that are being written have names that begin with a dot.
+        return [name for name in os.listdir(folder) if not name.startswith(".")]  # noqa: PTH208 - names alone
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,191 @@
+"""Where local jobs stand, by what their runners wrote and which processes live."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ekiden_jobs.folder import JobFolder, RunFolder
+from ekiden_jobs.journal import Ended, Standing, now
+from ekiden_jobs.local_queue import LocalQueue, Unit
+from ekiden_jobs.request import JobKey, JobRequest, task_key
+from ekiden_jobs.status import JobStatus
+from ekiden_policies.jobs import Outcome, Seen, decide_outcome
+from ekiden_warden.identity import ProcessIdentity, lives, this_process
+from ekiden_warden.strays import end_strays
+
+CANCELLED_CLAIM = "cancelled"
+"""What the claim of a job says that was cancelled before it ran: nobody can run it then."""
+
+_WORDS: Mapping[Outcome, str] = {
+    "ok": "COMPLETED",
+    "failed": "FAILED",
+    "time_limit": "TIMEOUT",
+    "memory": "OUT_OF_MEMORY",
+    "node_failure": "NODE_FAIL",
+    "cancelled": "CANCELLED",
+    "lost": "GONE",
+}
+
+
+class Sight:
+    """What one look at the queue showed."""
+
+    def __init__(self, queue: LocalQueue, slots: int) -> None:
+        self.queue = queue
+        self.pending_reason = f"{queue.used(slots)} of {slots} processors are taken by earlier jobs."
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJob:
+    """A job of the local executor. What has ended stays as it is and is not looked at again.
+
+    Attributes:
+        folder: Its folder.
+        request: What is to be run.
+    """
+
+    folder: JobFolder
+    request: JobRequest
+    _over: dict[int | None, JobStatus] = field(default_factory=dict[int | None, JobStatus])
+
+    def units(self, task: int | None) -> list[Unit]:
+        """Return one task, or all that the job runs."""
+        tasks = range(len(self.request.tasks)) if self.request.tasks and task is None else [task]
+        return [Unit(self.folder.key, number) for number in tasks]
+
+    def statuses(self, sight: Sight, task: int | None) -> list[JobStatus]:
+        """Return where one task stands, or all that the job runs; what is found to be over is written down."""
+        units = self.units(task)
+        if any(unit.task not in self._over for unit in units):
+            standing = self.folder.journal.standing()
+            found = [ended for unit in units if (ended := self._end_of(unit, standing, sight.queue))]
+            if found:
+                standing = self._write_down(found)
+            for number, ended in standing.ended.items():
+                self._over[number] = self._ended_status(ended, standing)
+            return [self._over.get(unit.task) or self._living_status(unit, standing, sight) for unit in units]
+        return [self._over[unit.task] for unit in units]
+
+    def _end_of(self, unit: Unit, standing: Standing, queue: LocalQueue) -> Ended | None:
+        """Return how a job or task ended of which that is not yet written down; None if it waits or runs."""
+        run = self.folder.run(unit.task)
+        if unit.task in standing.ended or not run.claim.exists():
+            return None
+        if run.ended() is None and _lives(unit, run, queue):
+            return None
+        cancelled = bool({None, unit.task} & standing.cancelled)
+        record = run.end_record()
+        if record is None:
+            return self._end_without_record(unit, run, cancelled=cancelled)
+        word = "CANCELLED" if cancelled else "COMPLETED" if record.exit_code == 0 else "FAILED"
+        decided = decide_outcome(record, Seen(word))
+        ended = run.ended()
+        assert decided is not None
+        assert ended is not None
+        return Ended(
+            task=unit.task,
+            outcome=decided[0],
+            reason=decided[1],
+            native_id=ended.native_id,
+            state=_WORDS[decided[0]],
+            exit_code=ended.exit_code,
+            signal=ended.signal,
+            node=ended.node,
+            restarts=ended.restarts,
+            peak_memory_mb=ended.peak_memory_mb or None,
+            started_at=_time(ended.started_at) if ended.run else None,
+            ended_at=_time(ended.at),
+        )
+
+    def _end_without_record(self, unit: Unit, run: RunFolder, *, cancelled: bool) -> Ended:
+        """Return how a job or task ended whose runner is gone without a word; what that left behind is ended too."""
+        end_strays("EKIDEN_JOB", str(run.path))
+        started = run.started()
+        outcome: Outcome
+        if cancelled:
+            outcome, reason = "cancelled", "It was cancelled."
+        elif started is None:
+            outcome, reason = "lost", "The process that was to run it is gone and left no record."
+        elif started.boot != this_process().boot:
+            outcome, reason = "node_failure", "The machine went down while it ran."
+        else:
+            outcome, reason = "lost", "The process that ran it is gone and left no record."
+        return Ended(
+            task=unit.task,
+            outcome=outcome,
+            reason=reason,
+            native_id="" if started is None else started.native_id,
+            state=_WORDS[outcome],
+            node="" if started is None else started.node,
+            started_at=None if started is None else _time(started.at),
+            ended_at=now(),
+        )
+
+    def _write_down(self, found: Sequence[Ended]) -> Standing:
+        """Add ends to the journal, once each, whoever else has seen them."""
+        with self.folder.locked():
+            standing = self.folder.journal.standing()
+            if fresh := [ended for ended in found if ended.task not in standing.ended]:
+                self.folder.journal.extend(fresh)
+                standing.ended.update({ended.task: ended for ended in fresh})
+            if all(unit.task in standing.ended for unit in self.units(None)):
+                self.folder.drop_secrets()
+        return standing
+
+    def _key(self, task: int | None) -> JobKey:
+        return self.folder.key if task is None else task_key(self.folder.key, task)
+
+    def _ended_status(self, ended: Ended, standing: Standing) -> JobStatus:
+        return JobStatus(
+            key=self._key(ended.task),
+            phase="ended",
+            outcome=ended.outcome,
+            exit_code=ended.exit_code,
+            signal=ended.signal,
+            native_id=ended.native_id,
+            native_state=ended.state,
+            reason=ended.reason,
+            node=ended.node,
+            submitted_at=standing.submitted_at,
+            started_at=ended.started_at,
+            ended_at=ended.ended_at,
+            restarts=ended.restarts,
+            peak_memory_mb=ended.peak_memory_mb,
+        )
+
+    def _living_status(self, unit: Unit, standing: Standing, sight: Sight) -> JobStatus:
+        run = self.folder.run(unit.task)
+        started = run.started()
+        cancelled = bool({None, unit.task} & standing.cancelled)
+        if started is None:
+            submitted = standing.submitted_at is not None
+            return JobStatus(
+                key=self._key(unit.task),
+                phase="pending" if submitted else "unsubmitted",
+                native_state="PENDING" if submitted else "",
+                reason=sight.pending_reason if submitted else "Its submission was not finished; submit it again.",
+                submitted_at=standing.submitted_at,
+            )
+        return JobStatus(
+            key=self._key(unit.task),
+            phase="running",
+            native_id=started.native_id,
+            native_state="RUNNING",
+            reason="It was told to end." if cancelled else "",
+            node=started.node,
+            submitted_at=standing.submitted_at,
+            started_at=_time(started.at),
+            restarts=started.restarts,
+        )
+
+
+def _lives(unit: Unit, run: RunFolder, queue: LocalQueue) -> bool:
+    begun = queue.begun_run(unit)
+    if begun is not None:
+        return lives(begun.process)
+    started = run.started()
+    return started is not None and lives(ProcessIdentity(started.pid, started.started, started.boot))
+
+
+def _time(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
