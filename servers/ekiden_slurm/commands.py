@@ -8,7 +8,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
 from typing import Literal
@@ -35,6 +35,8 @@ KEPT = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "SLURM_CONF", "SLURM_CONF_SE
 """The variables that the commands get of ours, and that jobs get with them: no secrets, and none that steer them."""
 _MOST_NAMES = 200
 """The most jobs that are named in one question; of more, all of the user's are asked for."""
+_CLOCKS_DIFFER = timedelta(minutes=10)
+"""By how much the clock of this machine may be ahead of the cluster's."""
 _NO_SUCH_JOB = "invalid job id specified"
 _NO_ACCOUNTING = "accounting storage is disabled"
 
@@ -176,8 +178,8 @@ class SlurmCommands:
         """
         if self._accounting is False or self.where("sacct") is None:
             return None
-        start = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        options = ["-D", "-X", "-n", "-p", f"--delimiter={SEPARATOR}", "-S", start, "-E", "now"]
+        start = (since.astimezone(UTC) - _CLOCKS_DIFFER).strftime("%Y-%m-%dT%H:%M:%S")
+        options = ["-D", "-X", "-n", "-p", f"--delimiter={SEPARATOR}", "-S", start, "-E", "now+1days"]
         options += ["-o", ACCOUNTING_FORMAT]
         if ids and len(ids) <= _MOST_NAMES:
             options.append(f"--jobs={','.join(ids)}")
