@@ -130,7 +130,7 @@ def nodes(commands: SlurmCommands) -> tuple[Node, ...]:
 
 
 def read_partitions(text: str) -> tuple[Partition, ...]:
-    """Return the partitions that sinfo printed, which has a row for each kind of machines in one.
+    """Return the partitions that sinfo printed, the default first; it has a row for each kind of machines in one.
 
     Raises:
         UnreadableAnswerError: It is something else.
@@ -154,7 +154,7 @@ def read_partitions(text: str) -> tuple[Partition, ...]:
             )
     except ValueError as error:
         raise UnreadableAnswerError("sinfo", text) from error
-    return tuple(found.values())
+    return tuple(sorted(found.values(), key=lambda partition: (not partition.default, partition.name)))
 
 
 def read_nodes(text: str) -> tuple[Node, ...]:
@@ -174,7 +174,7 @@ def read_nodes(text: str) -> tuple[Node, ...]:
                 name=row["name"],
                 state=row["state"],
                 reason="" if row["reason"] in {"none", "(null)"} else row["reason"],
-                partitions=(*(before.partitions if before else ()), partition),
+                partitions=tuple(sorted({*(before.partitions if before else ()), partition})),
                 cpus=cpus,
                 free_cpus=free,
                 memory_mb=memory,
@@ -183,7 +183,7 @@ def read_nodes(text: str) -> tuple[Node, ...]:
             )
     except ValueError as error:
         raise UnreadableAnswerError("sinfo", text) from error
-    return tuple(found.values())
+    return tuple(found[name] for name in sorted(found))
 
 
 def _cpus(text: str) -> tuple[int, int]:

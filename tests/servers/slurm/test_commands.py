@@ -124,12 +124,12 @@ def test_a_cluster_is_told_with_its_nodes_and_own_jobs(slurm: SlurmRig, tmp_path
         slurm.resume("n3")
         commands.cancel([job_id])
     assert [(one.name, one.default, one.state) for one in cluster.partitions] == [
-        ("main", True, "up"), ("urgent", False, "up"), ("spare", False, "up"),
+        ("main", True, "up"), ("spare", False, "up"), ("urgent", False, "up"),
     ]  # fmt: skip
     assert cluster.partitions[0].cpus == 24
     assert cluster.partitions[0].gres == ("gpu:lovelace_l40:4",)
     third = cluster.nodes[2]
-    assert (third.name, third.reason, third.partitions) == ("n3", "a new fan, soon", ("main", "urgent", "spare"))
+    assert (third.name, third.reason, third.partitions) == ("n3", "a new fan, soon", ("main", "spare", "urgent"))
     assert third.state.startswith("drain")
     assert [one.gres for one in cluster.nodes] == [(Gres("gpu", "lovelace_l40", 4, 0),)] * 3
     assert job_id in {row.job_id for row in cluster.jobs}
