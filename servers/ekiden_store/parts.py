@@ -1,0 +1,201 @@
+"""Parts: the Parquet files of a store. A part never changes; it says itself which segments and parts it holds."""
+
+import json
+import secrets
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from ekiden_files import writing_whole
+from ekiden_store.arrow import ds, pa, pq
+from ekiden_store.columns import SCHEMA_VERSION
+from ekiden_store.errors import DamagedPartError, StoreVersionError
+from ekiden_store.schema import STEP_SCHEMA
+
+ROW_GROUP_ROWS = 65_536
+_ROW_GROUP_BYTES = 64 << 20
+_FORMAT = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
+_VERSION = "ekiden.schema_version"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a part holds, so that nothing is read twice.
+
+    Attributes:
+        segments: The segments that its rows were written to first.
+        replaces: The parts that it was merged from.
+        imports: The SHA-256 of the files that were imported.
+    """
+
+    segments: set[str] = field(default_factory=set[str])
+    replaces: set[str] = field(default_factory=set[str])
+    imports: set[str] = field(default_factory=set[str])
+
+    def add(self, other: "Contents") -> None:
+        """Add what another part holds."""
+        self.segments.update(other.segments)
+        self.replaces.update(other.replaces)
+        self.imports.update(other.imports)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that is open: it can be read even when it is deleted.
+
+    Attributes:
+        name: Its file name.
+        contents: What it holds.
+        fragment: Its rows, as a fragment of a pyarrow dataset.
+        file: The open file.
+        rows: How many rows it holds.
+    """
+
+    name: str
+    contents: Contents
+    fragment: Any
+    file: Any
+    rows: int
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.file.close()
+
+
+def open_part(path: Path) -> Part:
+    """Open a part.
+
+    Raises:
+        FileNotFoundError: It is not there (any more).
+        DamagedPartError: It is not a part, or not a whole one.
+        StoreVersionError: A newer Ekiden wrote it.
+    """
+    file = pa.OSFile(str(path))
+    try:
+        fragment = _FORMAT.make_fragment(file)
+        found: dict[bytes, bytes] = fragment.metadata.metadata or {}
+        version = json.loads(found.get(_VERSION.encode(), b"0"))
+        contents = Contents(*(set(cast("list[str]", json.loads(found.get(key, b"[]")))) for key in _CONTENT_KEYS))
+        rows: int = fragment.metadata.num_rows
+    except (OSError, ValueError, TypeError) as error:  # pyarrow's errors are ValueErrors and OSErrors
+        file.close()
+        raise DamagedPartError(f"The part {path.name!r} cannot be read: {error}") from error
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        file.close()
+        raise StoreVersionError(
+            f"The part {path.name!r} has schema version {version!r}; this Ekiden knows {SCHEMA_VERSION}. Upgrade it."
+        )
+    return Part(path.name, contents, fragment, file, rows)
+
+
+_CONTENT_KEYS = (b"ekiden.segments", b"ekiden.replaces", b"ekiden.imports")
+
+
+def listed_parts(folder: Path) -> list[Path]:
+    """Return the parts of a folder, none twice and none forgotten while others are merged.
+
+    A listing may miss a file that appears and one that vanishes while it is made. A merge makes the new file first, so
+    two listings that agree have missed nothing.
+    """
+    before, now = None, _part_names(folder)
+    while now != before:
+        before, now = now, _part_names(folder)
+    return [folder / name for name in now]
+
+
+def _part_names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.suffix == ".parquet" and path.name[0] != ".")
+
+
+class RowWriter:
+    """Writes tables of rows to a Parquet file, in row groups that fit into memory."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._writer = pq.ParquetWriter(
+            file,
+            STEP_SCHEMA,
+            compression="zstd",
+            use_dictionary=[name for name in STEP_SCHEMA.names if name != "row_id"],
+            column_encoding={"row_id": "DELTA_BYTE_ARRAY"},
+            write_page_checksum=True,
+        )
+        self._waiting: list[Any] = []
+        self._waiting_rows = 0
+        self._waiting_bytes = 0
+        self.rows = 0
+
+    def write(self, table: Any) -> None:
+        """Write the rows of a table, which has `STEP_SCHEMA`."""
+        for batch in table.to_batches(max_chunksize=ROW_GROUP_ROWS // 4):
+            self._waiting.append(batch)
+            self._waiting_rows += batch.num_rows
+            self._waiting_bytes += batch.nbytes
+            if self._waiting_rows >= ROW_GROUP_ROWS or self._waiting_bytes >= _ROW_GROUP_BYTES:
+                self._flush()
+
+    def close(self, contents: Contents) -> None:
+        """Write what is left, and what the file holds."""
+        self._flush()
+        lists = (contents.segments, contents.replaces, contents.imports)
+        self._writer.add_key_value_metadata(
+            {
+                _VERSION: str(SCHEMA_VERSION),
+                **{key.decode(): json.dumps(sorted(names)) for key, names in zip(_CONTENT_KEYS, lists, strict=True)},
+            }
+        )
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            table = pa.Table.from_batches(self._waiting, STEP_SCHEMA)
+            self._writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
+            self.rows += self._waiting_rows
+            self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+
+
+class NewPart:
+    """A part that is being written.
+
+    Attributes:
+        name: What its file will be called.
+        contents: What it holds: to be filled in while it is written.
+    """
+
+    def __init__(self, name: str, writer: RowWriter) -> None:
+        self.name = name
+        self.contents = Contents()
+        self.rows = 0
+        self._writer = writer
+
+    def write(self, table: Any) -> None:
+        """Add the rows of a table, which has `STEP_SCHEMA`."""
+        self._writer.write(table)
+        self.rows += table.num_rows
+
+
+@contextmanager
+def writing_part(folder: Path) -> Generator[NewPart]:
+    """Write a new part, which is there when all of it is, and survives a crash of the machine then.
+
+    Raises:
+        OSError: It cannot be written; nothing of it stays.
+    """
+    name = f"{time.time_ns() // 1_000_000}-{secrets.token_hex(6)}.parquet"
+    with writing_whole(folder / name, sync=True) as file:
+        writer = RowWriter(file)
+        part = NewPart(name, writer)
+        yield part
+        writer.close(part.contents)
+
+
+def rows_dataset(fragments: Iterable[Any]) -> Any:
+    """Return the rows of some fragments as one dataset."""
+    return ds.FileSystemDataset(list(fragments), STEP_SCHEMA, _FORMAT)
+
+
+def file_fragment(file: Any) -> Any:
+    """Return the rows of an open Parquet file as a fragment."""
+    return _FORMAT.make_fragment(file)

@@ -1,0 +1,114 @@
+"""What a crash left behind: found, put right and reported."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ekiden_store.errors import DamagedPartError, StoreError
+from ekiden_store.layout import Finding, Layout
+from ekiden_store.parts import Contents, listed_parts, open_part
+from ekiden_store.segments import Segment, listed_segments, sealed, torn_bytes
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found wrong with a store, and put right.
+
+    Attributes:
+        is_complete: Whether all was looked at; not so while another process compacts, or if nothing may be written.
+        findings: What was wrong.
+    """
+
+    is_complete: bool = True
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+
+def check(layout: Layout) -> Report:
+    """Look for what a crash left behind, and put it right.
+
+    A half-written part is removed, a damaged one is moved to the folder `aside`, and an unfinished last line of a
+    segment whose writer has ended is cut.
+
+    Raises:
+        StoreVersionError: A newer Ekiden wrote a part.
+        StoreError: The store cannot be read.
+    """
+    report = Report()
+    try:
+        with layout.changing_parts() as is_ours:
+            if not is_ours:
+                return Report(is_complete=False)
+            tidy(layout, report.findings)
+            for segment in listed_segments(layout.wal):
+                _cut_torn_tail(segment, report.findings)
+    except PermissionError:
+        report.is_complete = False
+    except OSError as error:
+        if not is_read_only(layout.folder):
+            raise StoreError(f"The store {str(layout.folder)!r} cannot be checked: {error}.") from error
+        report.is_complete = False
+    return report
+
+
+def is_read_only(folder: Path) -> bool:
+    """Tell whether nothing can be written to a folder."""
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY) or not os.access(folder, os.W_OK)
+
+
+def tidy(layout: Layout, findings: list[Finding]) -> None:
+    """Finish what a killed compaction began, and move damaged parts aside. The caller keeps others from changing parts.
+
+    Raises:
+        OSError: The folder cannot be written.
+        StoreVersionError: A newer Ekiden wrote a part.
+    """
+    for path in layout.parts.glob(".*.part"):
+        path.unlink()
+        findings.append(Finding("half_written_part", path.name, "it was removed; its rows are still where they were"))
+    held = Contents()
+    for path in listed_parts(layout.parts):
+        try:
+            part = open_part(path)
+        except DamagedPartError as error:
+            layout.aside.mkdir(exist_ok=True)
+            path.replace(layout.aside / path.name)
+            findings.append(Finding("damaged_part", path.name, f"it was moved to the folder 'aside': {error}"))
+            continue
+        held.add(part.contents)
+        part.close()
+    for name in held.replaces:
+        (layout.parts / name).unlink(missing_ok=True)
+    for segment in listed_segments(layout.wal):
+        if segment.name in held.segments:
+            segment.path.unlink()
+    _remove_empty_folders(layout.wal)
+
+
+def keep_aside(layout: Layout, segment: Segment, line: bytes) -> Finding:
+    """Keep a line that holds no row in the folder `aside`.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    layout.aside.mkdir(exist_ok=True)
+    kept = layout.aside / f"{segment.name.replace('/', '-')}.lines"
+    with kept.open("ab") as file:
+        file.write(line + b"\n")
+    return Finding("damaged_line", segment.name, f"{len(line)} bytes that hold no row are kept in 'aside/{kept.name}'")
+
+
+def _cut_torn_tail(segment: Segment, findings: list[Finding]) -> None:
+    with sealed(segment) as file:
+        if file is None:
+            return
+        torn = torn_bytes(file)
+        if torn:
+            os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - torn)
+            detail = f"{torn} bytes of a line that was never finished were cut"
+            findings.append(Finding("torn_tail", segment.name, detail))
+
+
+def _remove_empty_folders(wal: Path) -> None:
+    for folder in wal.iterdir():
+        if not any(folder.iterdir()):
+            folder.rmdir()

@@ -1,0 +1,202 @@
+"""Snapshots: what a store held at one moment, for as long as somebody reads it."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, BinaryIO, Self, cast
+
+from ekiden_store.arrow import ds, pa
+from ekiden_store.errors import DamagedPartError, StoreError
+from ekiden_store.layout import Finding, Layout
+from ekiden_store.lines import segment_tables
+from ekiden_store.parts import Contents, Part, RowWriter, file_fragment, listed_parts, open_part, rows_dataset
+from ekiden_store.schema import STEP_SCHEMA
+from ekiden_store.segments import Segment, listed_segments
+
+_ATTEMPTS = 1_000
+_IN_MEMORY_BYTES = 64 << 20
+_BATCH_ROWS = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenSegment:
+    name: str
+    file: BinaryIO
+    size: int
+
+
+class Snapshot:
+    """What the store held when `Store.snapshot` was called. Compaction does not disturb it; close it when done.
+
+    Attributes:
+        findings: What is wrong with the store's files; such a file's rows are not there.
+    """
+
+    def __init__(self, parts: list[Part], segments: list[_OpenSegment], findings: list[Finding], open_: ExitStack):
+        self.findings = findings
+        self._parts = parts
+        self._segments = segments
+        self._open = open_
+        self._dataset: Any | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._dataset = None
+        self._open.close()
+
+    def dataset(self) -> Any:
+        """Return all rows as a pyarrow dataset, which lasts as long as the snapshot is open.
+
+        Rows that are not compacted yet are read now: into memory if they are few, else into a temporary file.
+
+        Raises:
+            StoreError: There is no room for that file.
+        """
+        if self._dataset is None:
+            datasets = [rows_dataset(part.fragment for part in self._parts)] if self._parts else []
+            if self._segments or not datasets:
+                datasets.append(self._recent())
+            self._dataset = datasets[0] if len(datasets) == 1 else ds.dataset(datasets)
+        return self._dataset
+
+    def scan(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        filter: Any = None,
+        batch_rows: int = _BATCH_ROWS,
+    ) -> Any:
+        """Return rows as a `pyarrow.RecordBatchReader`, which reads on as batches are taken from it.
+
+        Args:
+            columns: Which columns; None: all.
+            filter: Which rows: a pyarrow expression, as `pyarrow.compute.field("label") == "positive"`; None: all.
+            batch_rows: At most how many rows a batch holds.
+
+        Raises:
+            StoreError: There is no such column.
+        """
+        return self._scanner(columns, filter, batch_rows).to_reader()
+
+    def count(self, filter: Any = None) -> int:
+        """Return how many rows there are, or how many the filter lets through.
+
+        Raises:
+            StoreError: There is no such column.
+        """
+        return self._scanner([] if filter is None else None, filter, _BATCH_ROWS).count_rows()
+
+    def _scanner(self, columns: Sequence[str] | None, filter_: Any, batch_rows: int) -> Any:
+        try:
+            return self.dataset().scanner(
+                columns=None if columns is None else list(columns),
+                filter=filter_,
+                batch_size=batch_rows,
+                batch_readahead=4,
+                fragment_readahead=1,
+            )
+        except pa.ArrowInvalid as error:
+            raise StoreError(
+                f"Rows cannot be read: {error}. The columns are {', '.join(STEP_SCHEMA.names)}."
+            ) from error
+
+    def _recent(self) -> Any:
+        """Return the rows that are in no part yet."""
+        tables: list[Any] = []
+        held = 0
+        recent = self._recent_tables()
+        for table in recent:
+            tables.append(table)
+            held += table.nbytes
+            if held > _IN_MEMORY_BYTES:
+                return self._spilled(tables, recent)
+        return ds.dataset(pa.concat_tables([STEP_SCHEMA.empty_table(), *tables]))
+
+    def _spilled(self, tables: list[Any], recent: Iterator[Any]) -> Any:
+        try:
+            with tempfile.NamedTemporaryFile(prefix="ekiden-store-", suffix=".parquet") as file:
+                writer = RowWriter(cast("BinaryIO", file))
+                while tables:
+                    writer.write(tables.pop(0))
+                for table in recent:
+                    writer.write(table)
+                writer.close(Contents())
+                file.flush()
+                reopened = pa.OSFile(file.name)
+        except OSError as error:
+            raise StoreError(
+                f"{len(self._segments)} segments are not compacted, and {tempfile.gettempdir()!r} has no room "
+                f"for them: {error}. Compact the store first."
+            ) from error
+        self._open.callback(reopened.close)
+        return rows_dataset([file_fragment(reopened)])
+
+    def _recent_tables(self) -> Iterator[Any]:
+        for segment in self._segments:
+            yield from segment_tables(
+                segment.file, segment.size, lambda line, name=segment.name: self._note(name, line)
+            )
+
+    def _note(self, segment: str, line: bytes) -> None:
+        self.findings.append(Finding("damaged_line", segment, f"{len(line)} bytes hold no row"))
+
+
+def take_snapshot(layout: Layout) -> Snapshot:
+    """Open all that a store holds now; try again whenever a compaction takes a file away before it is open.
+
+    Raises:
+        StoreError: The store cannot be read, or files vanish all the time.
+    """
+    for _ in range(_ATTEMPTS):
+        with ExitStack() as opened:
+            try:
+                parts, segments, findings = _opened(layout, opened)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {error}. Compact it.") from error
+            return Snapshot(parts, segments, findings, opened.pop_all())
+    raise StoreError(f"Files of {str(layout.folder)!r} vanished {_ATTEMPTS} times while they were opened.")
+
+
+def _opened(layout: Layout, opened: ExitStack) -> tuple[list[Part], list[_OpenSegment], list[Finding]]:
+    """Open the files of a store.
+
+    The segments are listed first: a segment that is gone by then is in a part that is there by then.
+    """
+    listed = listed_segments(layout.wal)
+    parts: list[Part] = []
+    findings: list[Finding] = []
+    held = Contents()
+    for path in listed_parts(layout.parts):
+        try:
+            part = open_part(path)
+        except DamagedPartError as error:
+            findings.append(Finding("damaged_part", path.name, str(error)))
+            continue
+        opened.callback(part.close)
+        held.add(part.contents)
+        parts.append(part)
+    segments = [_open_segment(segment, opened) for segment in listed if segment.name not in held.segments]
+    return (
+        [part for part in parts if part.name not in held.replaces],
+        [segment for segment in segments if segment.size],
+        findings,
+    )
+
+
+def _open_segment(segment: Segment, opened: ExitStack) -> _OpenSegment:
+    file = segment.path.open("rb", buffering=0)
+    opened.callback(file.close)
+    return _OpenSegment(segment.name, file, os.fstat(file.fileno()).st_size)

@@ -1,0 +1,128 @@
+"""The trajectory store: a folder of rows that many processes append to and read at once."""
+
+import json
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ekiden_files import write_new
+from ekiden_store.columns import SCHEMA_VERSION
+from ekiden_store.errors import NotStoredError, StoreError, StoreVersionError
+from ekiden_store.layout import Layout
+from ekiden_store.writer import SEGMENT_BYTES, Writer
+
+if TYPE_CHECKING:  # they import pyarrow, which a program that only appends need not wait for
+    from ekiden_store.compaction import Compaction
+    from ekiden_store.repair import Report
+    from ekiden_store.snapshot import Snapshot
+
+
+class Store:
+    """A trajectory store.
+
+    Attributes:
+        folder: Where it lies.
+    """
+
+    def __init__(self, folder: Path, *, create: bool = True) -> None:
+        """Open a store.
+
+        Args:
+            folder: Where it lies.
+            create: Whether to make it if it is not there.
+
+        Raises:
+            StoreVersionError: A newer Ekiden made it.
+            StoreError: It is not there, cannot be made, or is something else.
+        """
+        self.folder = folder
+        self._layout = Layout(folder)
+        if create and not self._layout.about.exists():
+            self._create()
+        self._require_known_version()
+
+    def writer(self, *, producer: str = "", segment_bytes: int = SEGMENT_BYTES) -> Writer:
+        """Return a writer of its own for the caller. Nothing is written before its first `append`.
+
+        Args:
+            producer: What makes the rows, for those that do not say.
+            segment_bytes: About how large a write-ahead file gets before the next is begun.
+        """
+        return Writer(self._layout.wal, producer=producer, segment_bytes=segment_bytes, known=self._known)
+
+    def snapshot(self) -> "Snapshot":
+        """Return what the store holds now, the rows that were appended last included.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        from ekiden_store.snapshot import take_snapshot
+
+        return take_snapshot(self._layout)
+
+    def compact(self, *, part_rows: int | None = None) -> "Compaction":
+        """Make parts of the segments that nobody writes any more, and larger parts of small ones.
+
+        Args:
+            part_rows: About how many rows a part is to hold.
+
+        Raises:
+            StoreError: The store cannot be written; nothing is lost.
+        """
+        from ekiden_store.compaction import PART_ROWS, compact
+
+        return compact(self._layout, part_rows=part_rows or PART_ROWS)
+
+    def check(self) -> "Report":
+        """Look for what a crash left behind, put it right and report it.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        from ekiden_store.repair import check
+
+        return check(self._layout)
+
+    def _create(self) -> None:
+        about = {"kind": "ekiden trajectory store", "version": SCHEMA_VERSION, "made_ms": time.time_ns() // 1_000_000}
+        try:
+            self._layout.wal.mkdir(parents=True, exist_ok=True)
+            self._layout.parts.mkdir(exist_ok=True)
+            write_new(self._layout.about, json.dumps(about) + "\n", sync=True)
+        except FileExistsError:
+            if not self._layout.about.exists():
+                raise StoreError(
+                    f"The store {str(self.folder)!r} cannot be made: there is a file in its way."
+                ) from None
+        except OSError as error:
+            raise StoreError(f"The store {str(self.folder)!r} cannot be made: {error.strerror}.") from error
+
+    def _require_known_version(self) -> None:
+        try:
+            about: object = json.loads(self._layout.about.read_bytes())
+        except FileNotFoundError:
+            raise StoreError(f"There is no trajectory store in {str(self.folder)!r}.") from None
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{str(self._layout.about)!r} cannot be read: {error}.") from error
+        version = cast("dict[str, object]", about).get("version") if isinstance(about, dict) else None
+        if not isinstance(version, int):
+            raise StoreError(f"{str(self._layout.about)!r} does not tell of a trajectory store.")
+        if version > SCHEMA_VERSION:
+            raise StoreVersionError(
+                f"The store {str(self.folder)!r} has version {version}; this Ekiden knows {SCHEMA_VERSION}. Upgrade it."
+            )
+
+    @contextmanager
+    def _known(self, ids: Sequence[str]) -> Generator[set[str]]:
+        """Yield those of some ids that the store has, and keep others from adding such rows meanwhile."""
+        from ekiden_store.row_ids import known_ids
+
+        try:
+            with self._layout.giving_ids(), self.snapshot() as snapshot:
+                found = known_ids(snapshot, ids)
+                snapshot.close()
+                yield found
+        except OSError as error:
+            raise NotStoredError(f"Nothing was stored: {str(self.folder)!r} cannot be written: {error}.") from error

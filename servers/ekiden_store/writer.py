@@ -1,0 +1,159 @@
+"""The writer of a process: it appends steps to its own write-ahead file."""
+
+import os
+import platform
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from ekiden_files import sync_folder
+from ekiden_store.errors import NotStoredError
+from ekiden_store.segments import new_segment
+from ekiden_store.steps import Step, step_line
+
+SEGMENT_BYTES = 16 << 20
+
+
+class Writer:
+    """Appends steps. Made by `Store.writer`; one is enough for a process, threads may share it.
+
+    A step is acknowledged when `append` returns: it then outlives this process, however that ends.
+    """
+
+    def __init__(
+        self,
+        wal: Path,
+        *,
+        producer: str,
+        segment_bytes: int,
+        known: Callable[[Sequence[str]], AbstractContextManager[set[str]]],
+    ) -> None:
+        self._wal = wal
+        self._producer = producer
+        self._segment_bytes = segment_bytes
+        self._known = known
+        self._guard = threading.Lock()  # guards everything below: one thread writes at a time
+        self._file: BinaryIO | None = None
+        self._size = 0
+        self._is_name_safe = False
+        self._start_anew()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def name(self) -> str:
+        """What this writer is called; no other ever has the same name."""
+        return self._name
+
+    def append(self, steps: Iterable[Step], *, sync: bool = False) -> list[str]:
+        """Store steps, all or none of them, and return their ids.
+
+        Some thousands at a time are quickest. A step that brings an id which the store has already is not stored again:
+        so a caller that does not know whether a batch was stored may send it again.
+
+        Args:
+            steps: What to store.
+            sync: Whether it must outlive a crash of the machine too.
+
+        Raises:
+            InvalidStepError: A step does not fit; nothing was stored.
+            NotStoredError: The file cannot be written; nothing was stored.
+            StoreError: Whether the ids are there already cannot be found out.
+        """
+        steps = list(steps)
+        given = [step.row_id for step in steps if step.row_id]
+        with self._guard:
+            if os.getpid() != self._pid:  # a fork: the file belongs to the parent
+                self._file = None
+                self._start_anew()
+            if not given:
+                return self._append(steps, set(), sync=sync)
+            with self._known(given) as known:
+                return self._append(steps, known, sync=sync)
+
+    def close(self) -> None:
+        """Let go of the file, so that it can be compacted; a later `append` starts another."""
+        with self._guard:
+            self._seal()
+
+    def _start_anew(self) -> None:
+        self._pid = os.getpid()
+        host = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())[:24] or "host"
+        self._name = f"{host}-{self._pid}-{time.time_ns() // 1_000_000}-{secrets.token_hex(6)}"
+        self._number = 1
+        self._rows = 0
+
+    def _append(self, steps: list[Step], known: set[str], *, sync: bool) -> list[str]:
+        now_ms = time.time_ns() // 1_000_000
+        ids: list[str] = []
+        lines: list[bytes] = []
+        row = self._rows
+        for step in steps:
+            row_id = step.row_id
+            if not row_id:
+                row_id, row = f"{self._name}:{row}", row + 1
+            ids.append(row_id)
+            if row_id not in known:
+                lines.append(step_line(step, row_id=row_id, now_ms=now_ms, producer=self._producer))
+                if step.row_id:
+                    known.add(row_id)
+        self._rows = row  # also if nothing is stored: a reader may have seen the row for a moment
+        if lines:
+            self._write(b"".join(lines), sync=sync)
+        return ids
+
+    def _write(self, data: bytes, *, sync: bool) -> None:
+        try:
+            if self._file is None:
+                self._file, self._number = new_segment(self._wal / self._name, self._number)
+                self._size = 0
+                self._is_name_safe = False
+            self._extend(self._file, data, sync=sync)
+        except OSError as error:
+            raise NotStoredError(
+                f"Nothing was stored: {str(self._wal)!r} cannot be written ({error.strerror}). "
+                "Make room or give access, and send the same steps again."
+            ) from error
+        if self._size >= self._segment_bytes:
+            self._seal()
+
+    def _extend(self, file: BinaryIO, data: bytes, *, sync: bool) -> None:
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(file.fileno(), rest) :]
+            if sync:
+                os.fsync(file.fileno())
+                if not self._is_name_safe:
+                    sync_folder(self._wal / self._name)
+                    sync_folder(self._wal)
+                    self._is_name_safe = True
+        except BaseException:
+            self._take_back(file)
+            raise
+        self._size += len(data)
+
+    def _take_back(self, file: BinaryIO) -> None:
+        try:
+            os.ftruncate(file.fileno(), self._size)
+        finally:
+            if os.fstat(file.fileno()).st_size != self._size:
+                self._seal()
+
+    def _seal(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._number += 1
