@@ -9,7 +9,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ekiden_config import ConfigError, ServerSettings, Settings, UpstreamSettings, default_settings, load_settings
+from ekiden_config import (
+    ConfigError,
+    HpcAgentSettings,
+    ServerSettings,
+    Settings,
+    UpstreamSettings,
+    default_settings,
+    load_settings,
+)
 from ekiden_config.places import is_set, project_file
 
 
@@ -109,7 +117,25 @@ def test_settings_in_the_reference_are_those_there_are() -> None:
     assert {key: value for key, value in read["budget"].items() if key not in {"upstreams", "prices"}} == {
         key: value for key, value in defaults["budget"].items() if key not in {"upstreams", "prices", "token"}
     }
+    assert read["slurm"].keys() == defaults["slurm"].keys()
+    assert {key: value for key, value in read["slurm"].items() if key != "programs"} == {
+        key: value for key, value in defaults["slurm"].items() if key != "programs"
+    }
+    for kind, values in read["hpc"].items():
+        assert values.items() <= defaults["hpc"][kind].items()
     load_settings(read)
+
+
+def test_a_cluster_is_described_as_its_users_are_used_to(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write_text("slurm.mem_per_cpu = 4000\nhpc.agent = { resource = 'gpu', cpus = 42, time = 240 }\n")
+    monkeypatch.setenv("LEANMARATHON_SLURM_CPU_ACCOUNT", "sums")
+    monkeypatch.setenv("EKIDEN_HPC_STAGE2_ORCHESTRATOR", '{"cpus": 2}')
+    settings = load_settings()
+    assert (settings.slurm.mem_per_cpu, settings.slurm.cpu_account) == ("4000", "sums")
+    assert settings.hpc.agent == HpcAgentSettings(resource="gpu", cpus=42, time="240", batch_size=16)
+    assert (settings.hpc.stage2_orchestrator.cpus, settings.hpc.stage2_orchestrator.time) == (2, "48:00:00")
+    monkeypatch.setenv("LEANMARATHON_SLURM_MEM_PER_CPU", "4G")
+    assert load_settings().slurm.mem_per_cpu == "4G"
 
 
 @pytest.mark.parametrize(
@@ -137,6 +163,15 @@ def test_settings_in_the_reference_are_those_there_are() -> None:
          "FILE is a secret: it names a variable such as 'MY_KEY', in capitals; the key itself stays out of the file."),
         ("budget.prices.m = {input_usd_per_million = -1, output_usd_per_million = 1}", "Setting "
          "'budget.prices.m.input_usd_per_million' in FILE is -1: Input should be greater than or equal to 0."),
+        ("slurm.mem_per_cpu = '4 GB'", "Setting 'slurm.mem_per_cpu' in FILE is '4 GB': memory is whole mebibytes such "
+         "as '3850', or a number with K, M, G or T such as '4G'."),
+        ("slurm.directives = ['mail']", "Setting 'slurm.directives' in FILE is ['mail']: 'mail' is no option of "
+         "sbatch; one is '--mail-type=END'."),
+        ("slurm.programs.sbach = '/x'", "Unknown setting 'slurm.programs.sbach' in FILE: did you mean "
+         "'slurm.programs.sbatch'?"),
+        ("hpc.agent.time = '4h'", "Setting 'hpc.agent.time' in FILE is '4h': a time limit is minutes, "
+         "'hours:minutes:seconds' or 'days-hours:minutes:seconds'."),
+        ("hpc.agents.cpus = 1", "Unknown setting 'hpc.agents' in FILE: did you mean 'hpc.agent'?"),
         ("budget.pinned.temperature = nan", "Setting 'budget.pinned' in FILE is {'temperature': nan}: Out of range "
          "float values are not JSON compliant."),
     ],
