@@ -85,16 +85,7 @@ class RunFolder:
 
     def tail(self, stream: StreamName, *, last_lines: int | None = None, last_bytes: int = 65_536) -> LogTail:
         """Return the end of what it wrote."""
-        try:
-            with self.log(stream).open("rb") as file:
-                size = file.seek(0, 2)
-                file.seek(max(0, size - last_bytes))
-                data = file.read(last_bytes)
-        except FileNotFoundError:
-            return LogTail("", 0, truncated=False)
-        if last_lines is not None:
-            data = b"".join(data.splitlines(keepends=True)[-last_lines:]) if last_lines else b""
-        return LogTail(data.decode("utf-8", "replace"), size, truncated=len(data) < size)
+        return tail_of(self.log(stream), last_lines=last_lines, last_bytes=last_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +215,20 @@ class JobFolder:
     def has_task(self, number: int) -> bool:
         """Tell whether this is an array with a task of that number."""
         return self.request_file.exists() and number < len(self.request().tasks)
+
+
+def tail_of(path: Path, *, last_lines: int | None = None, last_bytes: int = 65_536) -> LogTail:
+    """Return the end of a log, which is empty if it is not there."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - last_bytes))
+            data = file.read(last_bytes)
+    except FileNotFoundError:
+        return LogTail("", 0, truncated=False)
+    if last_lines is not None:
+        data = b"".join(data.splitlines(keepends=True)[-last_lines:]) if last_lines else b""
+    return LogTail(data.decode("utf-8", "replace"), size, truncated=len(data) < size)
 
 
 def find_job(root: Path, key: JobKey) -> tuple[JobFolder, int | None]:

@@ -26,7 +26,8 @@ def job_script(
     Args:
         request: The job.
         name: What tells this submission from all others; its name and its comment.
-        runner: The command that runs the job; of an array, `--task` and the task's number are added.
+        runner: The command that runs the job; what Slurm calls the job, how often it was put back and, of an array,
+            the number of the task are added.
         folder: The job's folder, which must be there; of an array, with its folder `tasks`.
         tasks: Which tasks of an array are submitted together; None: it is no array.
 
@@ -44,6 +45,8 @@ def job_script(
             raise JobRequestError(f"The variable {variable!r} is bash's own and cannot be set; take another name.")
         lines.append(f"export {variable}={_shell_word(value)}")
     command = " ".join(_shell_word(part) for part in runner)
+    native_id = "$SLURM_JOB_ID" if tasks is None else "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
+    command += f' --id "{native_id}" --restarts "${{SLURM_RESTART_COUNT:-0}}"'
     if tasks is not None:
         number = f"$((SLURM_ARRAY_TASK_ID + {tasks.start}))" if tasks.start else "$SLURM_ARRAY_TASK_ID"
         command += f' --task "{number}"'

@@ -1,7 +1,7 @@
 """Where a job stands, by what its folder and Slurm say of it: nothing is asked, written or submitted here."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -241,7 +241,6 @@ def ended_event(job: TrackedJob, unit: Unit, traces: Traces, judgement: Judgemen
     row, ended, started = judgement.row, traces.ended, traces.started
     of_record = ended if ended is not None and (row is None or ended.restarts >= row.restarts) else None
     has_run = started is not None or of_record is not None
-    observed = job.standing.observed.get(unit)
     known = next((one for one in reversed(job.attempts_of(unit)) if one.native_id), None)
     native = traces.owner or ("" if known is None else known.native_unit(unit))
     row_ended = row.ended_at if row is not None and meaning(row.state).phase == "ended" else None
@@ -250,10 +249,10 @@ def ended_event(job: TrackedJob, unit: Unit, traces: Traces, judgement: Judgemen
         outcome=outcome,
         reason=reason,
         native_id=native,
-        state=row.state if row is not None else observed.state if observed else "",
+        state=row.state if row is not None and meaning(row.state).phase == "ended" else "",
         exit_code=of_record.exit_code if of_record else row.exit_code if row and has_run else None,
         signal=of_record.signal if of_record else row.signal if row and has_run else None,
-        node=of_record.node if of_record else row.node if row else observed.node if observed else "",
+        node=of_record.node if of_record else row.node if row else started.node if started else "",
         restarts=max(of_record.restarts if of_record else 0, row.restarts if row else 0),
         peak_memory_mb=of_record.peak_memory_mb if of_record else None,
         started_at=_time(of_record.started_at if of_record else started.at if started else None),
@@ -326,8 +325,3 @@ def _reason(phase: Phase, observed: Observed | None, judgement: Judgement) -> st
 
 def _time(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-
-
-def statuses_by_unit(statuses: Mapping[Unit, JobStatus]) -> list[JobStatus]:
-    """Return the statuses of all tasks in their order."""
-    return [statuses[unit] for unit in sorted(statuses, key=lambda unit: -1 if unit is None else unit)]

@@ -72,7 +72,7 @@ def test_bash_reads_every_value_as_it_was_given(tmp_path: Path) -> None:
     runner = (sys.executable, "-c", TELL, *HOSTILE.values())
     script = job_script(a_request(HOSTILE), name="key.1", runner=runner, folder=tmp_path)
     told = json.loads(subprocess.check_output(["bash"], input=script, text=True, encoding="utf-8", cwd=tmp_path))
-    assert told["argv"] == list(HOSTILE.values())
+    assert told["argv"] == [*HOSTILE.values(), "--id", "", "--restarts", "0"]
     assert told["env"] | HOSTILE == told["env"]
     assert list(tmp_path.iterdir()) == []
 

@@ -26,4 +26,4 @@ export PATH
 export LEAN_THREADS=4
 export PATH=/opt/lean/bin:/usr/bin:/bin
 
-exec /opt/ekiden/bin/python -I run_job.py
+exec /opt/ekiden/bin/python -I run_job.py --id "$SLURM_JOB_ID" --restarts "${SLURM_RESTART_COUNT:-0}"

@@ -14,4 +14,4 @@
 
 export PATH
 
-exec /opt/ekiden/bin/python -I run_job.py
+exec /opt/ekiden/bin/python -I run_job.py --id "$SLURM_JOB_ID" --restarts "${SLURM_RESTART_COUNT:-0}"

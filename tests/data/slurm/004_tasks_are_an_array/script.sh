@@ -12,4 +12,4 @@
 
 export PATH
 
-exec /opt/ekiden/bin/python -I run_job.py --task "$SLURM_ARRAY_TASK_ID"
+exec /opt/ekiden/bin/python -I run_job.py --id "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" --restarts "${SLURM_RESTART_COUNT:-0}" --task "$SLURM_ARRAY_TASK_ID"

@@ -19,4 +19,4 @@ export LINES=$'one\x0d\x0a#SBATCH --account=other\x0a\'"\\\''
 export MATHS='∀ x ∈ ℕ, x ≠ 𝑥'
 export TAB=$'a\x09b'
 
-exec /opt/ekiden/bin/python -I run_job.py
+exec /opt/ekiden/bin/python -I run_job.py --id "$SLURM_JOB_ID" --restarts "${SLURM_RESTART_COUNT:-0}"
