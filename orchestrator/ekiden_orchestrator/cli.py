@@ -16,6 +16,7 @@ from ekiden_orchestrator.commands import (
     lean,
     marathon,
     servers,
+    slurm,
     solo,
 )
 from ekiden_orchestrator.errors import report
@@ -35,6 +36,7 @@ app.add_typer(budget.app)
 app.add_typer(judge.app)
 app.add_typer(certificate.app)
 app.add_typer(cayley.app)
+app.add_typer(slurm.app)
 app.add_typer(lean.app)
 app.add_typer(doctor.app)
 

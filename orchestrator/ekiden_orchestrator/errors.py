@@ -17,6 +17,7 @@ _BASES = frozenset(
         "ekiden_cayley.errors.CayleyError",
         "ekiden_config.errors.ConfigError",
         "ekiden_dag.errors.DagError",
+        "ekiden_jobs.errors.JobsError",
         "ekiden_judge.errors.JudgeError",
         "ekiden_kit.errors.KitError",
         "ekiden_lean.errors.LeanError",

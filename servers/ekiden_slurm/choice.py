@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ekiden_jobs import Executor, Resources
 from ekiden_slurm.commands import SlurmCommands
+from ekiden_slurm.profiles import with_site_defaults
 
 if TYPE_CHECKING:
     from ekiden_config import SlurmSettings
@@ -39,10 +40,10 @@ class Choice:
     settings: "SlurmSettings"
 
     def completed(self, wanted: Resources) -> Resources:
-        """Return resources with the settings' account, partition, memory and generic resources where none is named."""
+        """Return resources with what the settings say of this site, where that is a cluster."""
         if self.executor.name == "local":
             return wanted
-        return with_defaults(wanted, self.settings)
+        return with_site_defaults(wanted, self.settings)
 
 
 def which_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.environ) -> Reasoned:
@@ -79,14 +80,3 @@ def choose_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.e
     from ekiden_slurm.executor import SlurmExecutor
 
     return Choice(SlurmExecutor(folder, settings), reason, folder, settings)
-
-
-def with_defaults(wanted: Resources, settings: "SlurmSettings") -> Resources:
-    """Return resources with the settings of jobs with, or without, graphics processors where nothing is said."""
-    on_gpus = bool(wanted.gpus or wanted.gres)
-    return replace(
-        wanted,
-        partition=wanted.partition or (settings.gpu_partition if on_gpus else settings.cpu_partition),
-        account=wanted.account or (settings.gpu_account if on_gpus else settings.cpu_account),
-        directives=(*settings.directives, *wanted.directives),
-    )

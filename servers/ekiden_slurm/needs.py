@@ -72,6 +72,22 @@ def read_memory(text: str) -> int:
     return amount
 
 
+def read_time(text: str) -> int:
+    """Return a time limit in seconds; it is written as Slurm does, where a bare number is minutes.
+
+    Raises:
+        JobRequestError: It is none.
+    """
+    found = re.fullmatch(r"(?:([0-9]{1,5})-)?([0-9]{1,7})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?", text, re.ASCII)
+    if found:
+        days, *rest = (0 if part is None else int(part) for part in found.groups())
+        by_hours = found[1] is not None or found[4] is not None
+        hours, minutes, seconds = rest if by_hours else (0, *rest[:2])
+        if total := 86_400 * days + 3600 * hours + 60 * minutes + seconds:
+            return total
+    raise JobRequestError(f"{text!r} is no time limit; write minutes, hours:minutes:seconds, or days-hours:minutes.")
+
+
 def _number(given: dict[str, str], name: str, least: int = 1) -> int | None:
     if name not in given:
         return None

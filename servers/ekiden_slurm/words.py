@@ -22,9 +22,15 @@ def in_a_line(status: JobStatus) -> str:
     return f"{state_of_job(status)}: {more}" if more else state_of_job(status)
 
 
-def more_of(status: JobStatus, now: datetime | None = None) -> str:
-    """Return what there is to say of a job besides its state."""
-    return "; ".join(_parts(status, now or datetime.now(UTC)))
+def more_of(status: JobStatus, now: datetime | None = None, *, with_time: bool = True) -> str:
+    """Return what there is to say of a job besides its state.
+
+    Args:
+        status: The job.
+        now: The time, in place of the clock's.
+        with_time: Whether to say how long it ran.
+    """
+    return "; ".join(_parts(status, now or datetime.now(UTC), with_time=with_time))
 
 
 def duration(seconds: float) -> str:
@@ -45,21 +51,21 @@ def ran_for(status: JobStatus, now: datetime) -> float | None:
     return max(0.0, ((status.ended_at or now) - status.started_at).total_seconds())
 
 
-def _parts(status: JobStatus, now: datetime) -> Iterator[str]:
+def _parts(status: JobStatus, now: datetime, *, with_time: bool) -> Iterator[str]:
     if status.reason:
         yield status.reason.rstrip(".")
     if status.waits_for_ever:
         yield "it will not start by itself: cancel it, or ask whoever runs the cluster"
     if status.signal is not None and not status.reason:
         yield f"ended by signal {status.signal}"
-    if (seconds := ran_for(status, now)) is not None:
+    if with_time and (seconds := ran_for(status, now)) is not None:
         yield f"{'ran' if status.phase == 'ended' else 'running'} for {duration(seconds)}"
     if status.phase == "pending" and status.submitted_at is not None:
         yield f"waiting for {duration((now - status.submitted_at).total_seconds())}"
     if status.node:
         yield f"on {status.node}"
     if status.peak_memory_mb is not None:
-        yield f"at most {status.peak_memory_mb} MB"
+        yield f"peak {status.peak_memory_mb} MB"
     if status.restarts:
         yield f"put back {status.restarts} times"
     if status.native_id:

@@ -1,0 +1,306 @@
+"""`ekiden slurm`: run programs as jobs, on a Slurm cluster or on this machine, and see what became of them."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ekiden_config import Settings
+    from ekiden_jobs import JobKey, Statuses
+    from ekiden_slurm.choice import Choice
+
+app = typer.Typer(name="slurm", help="Run programs as jobs, on a Slurm cluster or here.", no_args_is_help=True)
+
+NOT_OK = 1
+_LEFT_TO = "left to the system"
+_OPTIONS_FIRST = {"allow_interspersed_args": False}
+
+_Command = Annotated[
+    list[str], typer.Argument(metavar="COMMAND...", help="The program and its arguments.", show_default=False)
+]
+_Key = Annotated[
+    str, typer.Option(metavar="KEY", help="What the job is known by, for ever.", show_default="program and time")
+]
+_Name = Annotated[str, typer.Option(help="What people call it.")]
+_Folder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where it runs.", show_default="the working directory")
+]
+_Kind = Annotated[
+    Literal["auto", "stage1_orchestrator", "stage2_orchestrator", "agent"] | None,
+    typer.Option(help="Give it what the settings hpc.KIND say, and the variables of such a job."),
+]
+_Cpus = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processors.", show_default="1")]
+_Memory = Annotated[
+    str, typer.Option(metavar="SIZE", help="Memory in all, as 3850 (MiB) or 8G.", show_default="slurm.mem_per_cpu")
+]
+_Gpus = Annotated[int | None, typer.Option(min=0, metavar="N", help="Graphics processors of any kind.")]
+_Gres = Annotated[str, typer.Option(metavar="TEXT", help="Generic resources, as gpu:lovelace_l40:2.")]
+_Nodes = Annotated[int | None, typer.Option(min=1, metavar="N", help="Machines.", show_default="1")]
+_Time = Annotated[
+    str,
+    typer.Option(
+        metavar="TIME",
+        help="Time limit: minutes, h:m:s, or days-h:m. Slurm rounds up to minutes.",
+        show_default=_LEFT_TO,
+    ),
+]
+_Partition = Annotated[str, typer.Option(help="Slurm's partition.", show_default="the settings'")]
+_Account = Annotated[str, typer.Option(help="Slurm's account.", show_default="the settings'")]
+_Sbatch = Annotated[
+    list[str] | None, typer.Option(metavar="OPTION", help="A further option of sbatch, as --sbatch=--qos=long.")
+]
+_Exclude = Annotated[list[str] | None, typer.Option(metavar="NODE", help="A node that it must not run on.")]
+_Env = Annotated[
+    list[str] | None, typer.Option(metavar="NAME[=VALUE]", help="A public variable; without a value, yours.")
+]
+_Secret = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="A variable of yours that nobody else may see.")
+]
+_Warn = Annotated[
+    int | None, typer.Option("--warn", min=1, metavar="S", help="Seconds before the time limit to warn the program.")
+]
+_WarnSignal = Annotated[str, typer.Option(metavar="SIGNAL", help="The signal that warns it.")]
+_Requeues = Annotated[
+    int, typer.Option(min=0, metavar="N", help="How often it may be put back when it is preempted or its node lost.")
+]
+_Tasks = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Make it an array: a task for each line, which ends the task's command."),
+]
+_AtOnce = Annotated[int | None, typer.Option(min=1, metavar="N", help="The most tasks at once.", show_default="any")]
+_By = Annotated[
+    Literal["auto", "slurm", "local"] | None,
+    typer.Option("--executor", help="Who runs jobs.", show_default="the settings' slurm.executor"),
+]
+_Jobs = Annotated[
+    Path | None,
+    typer.Option("--jobs", metavar="DIR", help="The folder of jobs.", show_default="the settings' slurm.jobs_dir"),
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Keys = Annotated[list[str], typer.Argument(metavar="KEY...", help="Jobs, or tasks as KEY_0.", show_default=False)]
+_AnyKeys = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY]...", help="Jobs, or tasks as KEY_0; without, the latest.", show_default=False),
+]
+_OneKey = Annotated[str, typer.Argument(metavar="KEY", help="A job, or a task as KEY_0.", show_default=False)]
+
+
+@app.callback()
+def slurm() -> None:
+    """Run programs as jobs, on a Slurm cluster or, where there is none, on this machine.
+
+    A job outlives whoever submits it. Exit status: 0 when all is well; 1 when a job that was named has not ended, or not
+    well; 2 for bad input, or when the system cannot be asked.
+    """
+
+
+@app.command(context_settings=_OPTIONS_FIRST)
+def submit(
+    command: _Command,
+    *,
+    key: _Key = "",
+    name: _Name = "",
+    folder: _Folder = None,
+    kind: _Kind = None,
+    cpus: _Cpus = None,
+    memory: _Memory = "",
+    gpus: _Gpus = None,
+    gres: _Gres = "",
+    nodes: _Nodes = None,
+    time: _Time = "",
+    partition: _Partition = "",
+    account: _Account = "",
+    sbatch: _Sbatch = None,
+    exclude: _Exclude = None,
+    env: _Env = None,
+    secret: _Secret = None,
+    warn: _Warn = None,
+    warn_signal: _WarnSignal = "USR1",
+    requeues: _Requeues = 0,
+    tasks: _Tasks = None,
+    at_once: _AtOnce = None,
+    wait_for_it: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
+    by: _By = None,
+    jobs: _Jobs = None,
+    as_json: _Json = False,
+) -> None:
+    """Submit a job, or find the one of its key: the same job is never submitted twice under one key.
+
+    Options come before COMMAND. No shell reads it; give `bash -c '...'` for that.
+    """
+    from ekiden_orchestrator.commands.slurm_display import say_submitted, show_statuses, waiting
+    from ekiden_orchestrator.job_options import JobOptions
+
+    options = JobOptions(
+        command, key=key, name=name, folder=folder, kind=kind, cpus=cpus, memory=memory, gpus=gpus, gres=gres,
+        nodes=nodes, time=time, partition=partition, account=account, sbatch=sbatch or (), exclude=exclude or (),
+        env=env or (), secret=secret or (), warn_s=warn, warn_signal=warn_signal, requeues=requeues, tasks=tasks,
+        at_once=at_once,
+    )  # fmt: skip
+    settings, choice = _chosen(by, jobs)
+    status = choice.executor.submit(options.request(settings, choice))
+    if not as_json:
+        say_submitted(status, choice, waited_for=wait_for_it)
+    elif not wait_for_it:
+        show_statuses([status], as_json=True)
+    if not wait_for_it:
+        return
+    with waiting(as_json=as_json) as tick:
+        statuses = choice.executor.wait([status.key], tick=tick)
+    show_statuses(statuses.values(), as_json=as_json)
+    _end(statuses)
+
+
+@app.command(context_settings=_OPTIONS_FIRST)
+def preview(
+    command: _Command,
+    *,
+    key: _Key = "",
+    name: _Name = "",
+    folder: _Folder = None,
+    kind: _Kind = None,
+    cpus: _Cpus = None,
+    memory: _Memory = "",
+    gpus: _Gpus = None,
+    gres: _Gres = "",
+    nodes: _Nodes = None,
+    time: _Time = "",
+    partition: _Partition = "",
+    account: _Account = "",
+    sbatch: _Sbatch = None,
+    exclude: _Exclude = None,
+    env: _Env = None,
+    secret: _Secret = None,
+    warn: _Warn = None,
+    warn_signal: _WarnSignal = "USR1",
+    requeues: _Requeues = 0,
+    tasks: _Tasks = None,
+    at_once: _AtOnce = None,
+    by: _By = None,
+    jobs: _Jobs = None,
+    as_json: _Json = False,
+) -> None:
+    """Show the command line and the script that `submit` with the same options would use; nothing is submitted."""
+    from ekiden_orchestrator.commands.slurm_display import show_preview
+    from ekiden_orchestrator.job_options import JobOptions
+
+    options = JobOptions(
+        command, key=key, name=name, folder=folder, kind=kind, cpus=cpus, memory=memory, gpus=gpus, gres=gres,
+        nodes=nodes, time=time, partition=partition, account=account, sbatch=sbatch or (), exclude=exclude or (),
+        env=env or (), secret=secret or (), warn_s=warn, warn_signal=warn_signal, requeues=requeues, tasks=tasks,
+        at_once=at_once,
+    )  # fmt: skip
+    settings, choice = _chosen(by, jobs)
+    request = options.request(settings, choice)
+    show_preview(choice.executor.preview(request), request, choice, as_json=as_json)
+
+
+@app.command()
+def status(
+    keys: _AnyKeys = None,
+    *,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Without keys: how many jobs.")] = 20,
+    by: _By = None,
+    jobs: _Jobs = None,
+    as_json: _Json = False,
+) -> None:
+    """Say where jobs stand, the newest first. With keys, ends with 1 when one of them has ended and not well."""
+    from ekiden_orchestrator.commands.slurm_display import say_left_out, show_statuses
+
+    _, choice = _chosen(by, jobs)
+    known = [] if keys else choice.executor.known()[::-1]
+    wanted = _keys(keys) if keys else known[:limit]
+    statuses: Statuses = choice.executor.status(wanted) if wanted else {}
+    show_statuses(statuses.values(), as_json=as_json)
+    if not as_json:
+        say_left_out(len(known), limit, choice)
+    if keys and any(status.phase == "ended" and status.outcome != "ok" for status in statuses.values()):
+        raise typer.Exit(NOT_OK)
+
+
+@app.command()
+def wait(
+    keys: _Keys,
+    *,
+    timeout: Annotated[
+        float | None, typer.Option(min=0, metavar="S", help="Seconds to wait at most.", show_default="no end")
+    ] = None,
+    by: _By = None,
+    jobs: _Jobs = None,
+    as_json: _Json = False,
+) -> None:
+    """Wait until jobs have ended; Ctrl-C ends the waiting and no job. Ends with 1 when one has not ended, or not well."""
+    from ekiden_orchestrator.commands.slurm_display import show_statuses, waiting
+
+    _, choice = _chosen(by, jobs)
+    with waiting(as_json=as_json) as tick:
+        statuses = choice.executor.wait(_keys(keys), timeout, tick=tick)
+    show_statuses(statuses.values(), as_json=as_json)
+    _end(statuses)
+
+
+@app.command()
+def logs(
+    key: _OneKey,
+    *,
+    errors: Annotated[bool, typer.Option("--err", help="What it wrote to its standard error.")] = False,
+    lines: Annotated[int | None, typer.Option("--lines", "-n", min=1, metavar="N", help="Only the last lines.")] = None,
+    most: Annotated[int, typer.Option("--bytes", min=1, metavar="N", help="Only the last bytes.")] = 65_536,
+    by: _By = None,
+    jobs: _Jobs = None,
+    as_json: _Json = False,
+) -> None:
+    """Print the end of what a job, or a task of an array, has written so far."""
+    from ekiden_orchestrator.commands.slurm_display import show_log
+
+    _, choice = _chosen(by, jobs)
+    [wanted] = _keys([key])
+    tail = choice.executor.logs(wanted, "err" if errors else "out", last_lines=lines, last_bytes=most)
+    show_log(tail, as_json=as_json)
+
+
+@app.command()
+def cancel(keys: _Keys, *, by: _By = None, jobs: _Jobs = None, as_json: _Json = False) -> None:
+    """End jobs; those that have ended stay as they are."""
+    from ekiden_orchestrator.commands.slurm_display import show_statuses
+
+    _, choice = _chosen(by, jobs)
+    show_statuses(choice.executor.cancel(_keys(keys)).values(), as_json=as_json)
+
+
+@app.command()
+def cluster(*, by: _By = None, jobs: _Jobs = None, as_json: _Json = False) -> None:
+    """Say who runs jobs here and why, what they can run on, and which of yours have not ended."""
+    from ekiden_orchestrator.commands.slurm_display import show_cluster
+    from ekiden_slurm.overview import look_around
+
+    _, choice = _chosen(by, jobs)
+    overview = look_around(choice)
+    known = choice.executor.known()
+    statuses: Statuses = choice.executor.status(known) if known else {}
+    unfinished = [status for status in statuses.values() if status.phase != "ended"]
+    show_cluster(overview, unfinished, as_json=as_json)
+
+
+def _chosen(by: str | None, jobs: Path | None) -> tuple[Settings, Choice]:
+    from ekiden_config import load_settings
+    from ekiden_slurm.choice import choose_executor
+
+    settings = load_settings({"slurm": {"executor": by, "jobs_dir": None if jobs is None else str(jobs)}})
+    return settings, choose_executor(settings.slurm)
+
+
+def _keys(given: Sequence[str]) -> list[JobKey]:
+    from ekiden_jobs import JobKey
+
+    return [JobKey(key) for key in dict.fromkeys(given)]
+
+
+def _end(statuses: Statuses) -> None:
+    if any(status.phase != "ended" or status.outcome != "ok" for status in statuses.values()):
+        raise typer.Exit(NOT_OK)
