@@ -1,11 +1,10 @@
 """Jobs as processes of this machine: the executor for where there is no cluster."""
 
 import os
-import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +16,8 @@ from ekiden_jobs.checks import check_request
 from ekiden_jobs.errors import ExecutorUnavailableError, JobRequestError
 from ekiden_jobs.executor import LogTail, Preview, Statuses, StreamName
 from ekiden_jobs.folder import JobFolder, find_job, known_jobs, runner_command
-from ekiden_jobs.journal import Cancelled, Intended, Submitted
+from ekiden_jobs.journal import Cancelled, Intended, Standing, Submitted
+from ekiden_jobs.local_processes import send, wait_for, wait_for_an_end
 from ekiden_jobs.local_queue import Due, LocalQueue, Unit
 from ekiden_jobs.local_script import script_of
 from ekiden_jobs.local_start import starter_command
@@ -25,13 +25,11 @@ from ekiden_jobs.local_status import CANCELLED_CLAIM, LocalJob, Sight
 from ekiden_jobs.request import JobKey, JobRequest
 from ekiden_jobs.status import JobStatus
 from ekiden_policies.jobs import next_pause
-from ekiden_warden.identity import ProcessIdentity, lives
 
 _KEPT_VARIABLES = frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER"})
 _START_TIMEOUT_S = 120
 _SHORTEST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 5.0
-_LONGEST_SLEEP_S = 0.5  # where the system does not tell of the end of a process
 
 
 class LocalExecutor:
@@ -72,7 +70,7 @@ class LocalExecutor:
         """Submit a job, or find the one of that key.
 
         Raises:
-            JobRequestError: No job can be like that, or another job has its key.
+            JobRequestError: No job can be like that, another job has its key, or another executor has it.
             ExecutorUnavailableError: No process can be started; to submit again with the same key is safe.
         """
         _check(request)
@@ -126,7 +124,7 @@ class LocalExecutor:
             remaining_s = None if deadline is None else deadline - time.monotonic()
             if remaining_s is not None and remaining_s <= 0:
                 return known
-            _sleep_until_an_end(
+            wait_for_an_end(
                 (begun.process for begun in self._queue.begun().values() if not self._queue.is_over(begun)),
                 pause_s if remaining_s is None else min(pause_s, remaining_s),
             )
@@ -152,12 +150,14 @@ class LocalExecutor:
 
         Raises:
             UnknownJobError: There is none of a key.
+            JobRequestError: Another executor has one of them.
         """
         self.status(keys)
         for folder, task in [find_job(self._root, key) for key in keys]:
             job = self._job(folder)
             with folder.locked():
                 standing = folder.journal.standing()
+                self._check_own(folder, standing)
                 units = [unit for unit in job.units(task) if unit.task not in standing.ended]
                 if units:
                     folder.journal.add(Cancelled(task=task))
@@ -182,16 +182,20 @@ class LocalExecutor:
             if intended is None:
                 intended = Intended(attempt=1, name=request.key, executor=self.name)
                 folder.journal.add(intended)
-            if intended.executor != self.name:
-                raise JobRequestError(f"Job {request.key!r} was submitted to {intended.executor}; ask that of it.")
+            self._check_own(folder, standing)
             if standing.submitted_at is None:
                 self._queue.add(_due(request, intended.at))
                 folder.journal.add(Submitted(attempt=1, native_id=""))
 
+    def _check_own(self, folder: JobFolder, standing: Standing) -> None:
+        executor = self.name if standing.intended is None else standing.intended.executor
+        if executor != self.name:
+            raise JobRequestError(f"Job {folder.key!r} was submitted to the executor {executor!r}: ask that one.")
+
     def _complete(self, folder: JobFolder) -> None:
         """Finish a submission whose process died in the middle of it."""
         standing = folder.journal.standing()
-        if standing.intended is not None and standing.submitted_at is None:
+        if standing.intended is not None and standing.intended.executor == self.name and standing.submitted_at is None:
             self._enqueue(folder, folder.request())
 
     def _start_due(self) -> None:
@@ -208,7 +212,7 @@ class LocalExecutor:
         }
         with self._queue.log.open("ab") as log:
             try:
-                subprocess.run(
+                starter = subprocess.Popen(
                     command,
                     env=environment,
                     stdin=subprocess.DEVNULL,
@@ -216,13 +220,18 @@ class LocalExecutor:
                     stderr=log,
                     cwd="/",
                     start_new_session=True,
-                    timeout=_START_TIMEOUT_S,
-                    check=True,
                 )
-            except (OSError, subprocess.SubprocessError) as error:
-                raise ExecutorUnavailableError(
-                    f"Jobs cannot be started: {error}. {str(self._queue.log)!r} may say why; try again."
-                ) from error
+            except OSError as error:
+                raise self._cannot_start(f"{error}") from error
+        if not wait_for(starter, _START_TIMEOUT_S):
+            starter.kill()  # what it has not begun is still due
+        if code := starter.wait():
+            raise self._cannot_start(f"the process for that ended with {code}")
+
+    def _cannot_start(self, why: str) -> ExecutorUnavailableError:
+        return ExecutorUnavailableError(
+            f"Jobs cannot be started: {why}. The end of {str(self._queue.log)!r} may say more; try again."
+        )
 
     def _end(self, folder: JobFolder, unit: Unit) -> None:
         """Keep a job or a task from running, or have its runner end it."""
@@ -231,7 +240,7 @@ class LocalExecutor:
             return
         begun = self._queue.begun().get(unit)
         if begun is not None:
-            _send(begun.process, signal.SIGTERM)
+            send(begun.process, signal.SIGTERM)
 
 
 def _check(request: JobRequest) -> None:
@@ -247,36 +256,3 @@ def _due(request: JobRequest, at: datetime) -> Due:
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _send(process: ProcessIdentity, number: signal.Signals) -> None:
-    """Send a signal to a process, and to none that has got its number since."""
-    with suppress(ProcessLookupError):
-        if not hasattr(os, "pidfd_open"):
-            if lives(process):
-                os.kill(process.pid, number)
-            return
-        descriptor = os.pidfd_open(process.pid)
-        try:
-            if lives(process):
-                signal.pidfd_send_signal(descriptor, number)
-        finally:
-            os.close(descriptor)
-
-
-def _sleep_until_an_end(processes: Iterable[ProcessIdentity], timeout_s: float) -> None:
-    """Sleep until one of some processes ends, but not for longer than the timeout."""
-    if not hasattr(os, "pidfd_open"):
-        time.sleep(min(timeout_s, _LONGEST_SLEEP_S))
-        return
-    poll = select.poll()
-    descriptors: list[int] = []
-    try:
-        for process in processes:
-            with suppress(ProcessLookupError):
-                descriptors.append(os.pidfd_open(process.pid))
-                poll.register(descriptors[-1], select.POLLIN)
-        poll.poll(timeout_s * 1000)
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)

@@ -10,9 +10,7 @@ import json
 import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from socket import socketpair
 from typing import Any, NamedTuple, NoReturn
 
 from ekiden_files.whole import write_new, write_whole
@@ -39,8 +37,7 @@ class Unit(NamedTuple):
         return root / self.key if self.task is None else root / self.key / "tasks" / str(self.task)
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """A job of which something waits.
 
     Attributes:
@@ -65,8 +62,7 @@ class Due:
         return f"{self.at_ns:020d}.{self.key}"
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(NamedTuple):
     """A run that was begun.
 
     Attributes:
@@ -160,7 +156,7 @@ class LocalQueue:
         cpus = min(due.cpus, slots)
         while due.tasks:
             unit = Unit(due.key, due.tasks[0])
-            rest = replace(due, tasks=due.tasks[1:])
+            rest = due._replace(tasks=due.tasks[1:])
             if unit in running or self._is_claimed(unit):
                 self._save(rest)
             elif due.at_once is not None and sum(other.key == due.key for other in running) >= due.at_once:
@@ -168,7 +164,7 @@ class LocalQueue:
             elif sum(min(begun.due.cpus, slots) for begun in running.values()) + cpus > slots:
                 return False
             else:
-                begun = self._begin(replace(due, tasks=due.tasks[:1]), rest, lock, become)
+                begun = self._begin(due._replace(tasks=due.tasks[:1]), rest, lock, become)
                 if begun is None:
                     return False
                 running[unit] = begun
@@ -201,43 +197,45 @@ class LocalQueue:
         return self.is_over(begun) and not self._is_claimed(begun.unit)
 
     def _put_back(self, begun: Begun) -> None:
-        due = replace(begun.due, tries=begun.due.tries + 1)
+        due = begun.due._replace(tries=begun.due.tries + 1)
         if due.tries >= MAX_TRIES:
             with contextlib.suppress(FileExistsError, FileNotFoundError):
                 write_new(begun.unit.folder(self.root) / CLAIM_FILE, NEVER_BEGAN, sync=True)
             return
         waiting = _read_due(self._due / due.file_name)
         rest = () if waiting is None else tuple(task for task in waiting.tasks if task != begun.unit.task)
-        self._save(replace(due, tasks=due.tasks + rest))
+        self._save(due._replace(tasks=due.tasks + rest))
 
     def _begin(self, due: Due, rest: Due, lock: int, become: Callable[[Unit], NoReturn]) -> Begun | None:
         """Begin a run in a process of its own; None if that died before it was told to go.
 
         Whichever of the two processes dies at whatever point, the run has its file before it may claim its job.
         """
-        ours, its = socketpair()
         unit = Unit(due.key, due.tasks[0])
+        ready_reader, ready_writer = os.pipe()
+        go_reader, go_writer = os.pipe()
         if os.fork() == 0:
-            ours.close()
+            os.close(ready_reader)
+            os.close(go_writer)
             os.close(lock)
             os.setsid()
             write_whole(self._file(unit), _begun_text(Begun(due, this_process())))
-            with its:
-                its.sendall(_READY)
-                if its.recv(1) != _GO:
-                    os._exit(1)
+            os.write(ready_writer, _READY)
+            if os.read(go_reader, 1) != _GO:
+                os._exit(1)
             become(unit)
-        its.close()
-        with ours:
-            if ours.recv(1) != _READY:
-                return None
-            begun = _read_begun(self._file(unit))
-            if begun is None:
-                return None
-            self._save(rest)
-            with contextlib.suppress(OSError):
-                ours.sendall(_GO)
-        return begun
+        os.close(ready_writer)
+        os.close(go_reader)
+        try:
+            begun = _read_begun(self._file(unit)) if os.read(ready_reader, 1) == _READY else None
+            if begun is not None:
+                self._save(rest)
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(go_writer, _GO)
+            return begun
+        finally:
+            os.close(ready_reader)
+            os.close(go_writer)
 
     def _is_claimed(self, unit: Unit) -> bool:
         return (unit.folder(self.root) / CLAIM_FILE).exists()
@@ -254,11 +252,11 @@ class LocalQueue:
 
 
 def _due_text(due: Due) -> str:
-    return json.dumps(asdict(due))
+    return json.dumps(due._asdict())
 
 
 def _begun_text(begun: Begun) -> str:
-    return json.dumps({"due": asdict(begun.due), "process": begun.process})
+    return json.dumps({"due": begun.due._asdict(), "process": begun.process})
 
 
 def _read_due(path: Path) -> Due | None:

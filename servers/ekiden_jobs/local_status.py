@@ -58,7 +58,9 @@ class LocalJob:
         units = self.units(task)
         if any(unit.task not in self._over for unit in units):
             standing = self.folder.journal.standing()
-            found = [ended for unit in units if (ended := self._end_of(unit, standing, sight.queue))]
+            found: list[Ended] = []
+            if _is_local(standing):
+                found = [ended for unit in units if (ended := self._end_of(unit, standing, sight.queue))]
             if found:
                 standing = self._write_down(found)
             for number, ended in standing.ended.items():
@@ -154,8 +156,15 @@ class LocalJob:
         )
 
     def _living_status(self, unit: Unit, standing: Standing, sight: Sight) -> JobStatus:
-        run = self.folder.run(unit.task)
-        started = run.started()
+        if standing.intended is not None and not _is_local(standing):
+            return JobStatus(
+                key=self._key(unit.task),
+                phase="unsubmitted" if standing.submitted_at is None else "pending",
+                reason=f"It was submitted to the executor {standing.intended.executor!r}, which was not asked.",
+                submitted_at=standing.submitted_at,
+                stale=True,
+            )
+        started = self.folder.run(unit.task).started()
         cancelled = bool({None, unit.task} & standing.cancelled)
         if started is None:
             submitted = standing.submitted_at is not None
@@ -177,6 +186,10 @@ class LocalJob:
             started_at=_time(started.at),
             restarts=started.restarts,
         )
+
+
+def _is_local(standing: Standing) -> bool:
+    return standing.intended is not None and standing.intended.executor == "local"
 
 
 def _lives(unit: Unit, run: RunFolder, queue: LocalQueue) -> bool:
