@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ekiden_cayley.errors import CayleyError
+from ekiden_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,6 +117,4 @@ def write_library(path: Path, tables: Sequence[LibraryTable], **header: str | in
         for entry in tables
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, "\n".join(lines) + "\n")

@@ -19,10 +19,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from ekiden_cayley.errors import CayleyError, StoppedError
 from ekiden_cayley.kernels import Tables, Truths, Words, compile_law, refuted_rows, satisfied_many
 from ekiden_cayley.library import library
-from ekiden_cayley.scan_files import Refutations, optional_pairs, write_whole
+from ekiden_cayley.scan_files import Refutations, optional_pairs
 from ekiden_cayley.separation import packed_words, unpacked
 from ekiden_cayley.small_orders import all_magmas
 from ekiden_cayley.stop import Stop
+from ekiden_files import write_whole, writing_whole
 from ekiden_magma import CayleyTable, Law
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def scan(
     try:
         out.mkdir(parents=True, exist_ok=True)
         signatures = sign(laws, magmas, stop=stop, progress=progress)
-        with write_whole(out / MATRIX) as matrix, optional_pairs(out / PARQUET if parquet else None) as write_pairs:
+        with writing_whole(out / MATRIX) as matrix, optional_pairs(out / PARQUET if parquet else None) as write_pairs:
             refuted, complete = _write_rows(signatures, matrix, write_pairs, stop, progress)
         report = ScanReport(
             laws=len(laws),
@@ -212,8 +213,7 @@ def scan(
             matrix=MATRIX,
             parquet=PARQUET if parquet else None,
         )
-        with write_whole(out / REPORT) as file:
-            file.write((report.model_dump_json(indent=2) + "\n").encode())
+        write_whole(out / REPORT, report.model_dump_json(indent=2) + "\n")
         if not parquet:
             (out / PARQUET).unlink(missing_ok=True)
     except OSError as error:

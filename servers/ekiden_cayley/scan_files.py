@@ -1,19 +1,18 @@
-"""Writing the files of a scan: whole, and piece by piece."""
+"""Writing the pairs of a scan, piece by piece."""
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from ekiden_cayley.separation import Words, unpacked
+from ekiden_files import writing_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from pathlib import Path
 
 
 class Refutations(NamedTuple):
@@ -31,26 +30,6 @@ class Refutations(NamedTuple):
 
 
 @contextmanager
-def write_whole(path: Path) -> Generator[BinaryIO]:
-    """Open a file that takes its name only when all of it is written; after an error nothing of it stays."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False) as file:
-        temporary = Path(file.name)
-        try:
-            yield cast("BinaryIO", file)
-        except BaseException:
-            temporary.unlink()
-            raise
-    temporary.chmod(0o666 & ~_umask())
-    temporary.replace(path)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-@contextmanager
 def optional_pairs(path: Path | None) -> Generator[Callable[[Refutations], None]]:
     """Yield a function that writes refuted pairs as rows (law1, law2), counted from 1, to a Parquet file.
 
@@ -64,7 +43,7 @@ def optional_pairs(path: Path | None) -> Generator[Callable[[Refutations], None]
 
     arrow = cast("Any", pyarrow)
     schema = arrow.schema([("law1", arrow.int32()), ("law2", arrow.int32())])
-    with write_whole(path) as file, cast("Any", parquet).ParquetWriter(file, schema, compression="zstd") as writer:
+    with writing_whole(path) as file, cast("Any", parquet).ParquetWriter(file, schema, compression="zstd") as writer:
 
         def write(part: Refutations) -> None:
             law1, law2 = np.nonzero(unpacked(part.rows, part.laws))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from ekiden_judge.checker import Checker, CheckItem, CheckResult, Done
-from ekiden_lean.kept_files import drop, write_whole
+from ekiden_lean.kept_files import drop, keep
 
 FORMAT = 1
 """Counts up when results of the past would be read wrongly."""
@@ -83,7 +83,7 @@ class ResultStore:
         """Keep a result; the first one of each store prunes it."""
         path = self._path(key)
         try:
-            write_whole(path, _ENTRY.dump_json(_Entry(key=key, result=result)))
+            keep(path, _ENTRY.dump_json(_Entry(key=key, result=result)))
         except OSError as error:
             _LOGGER.warning("cannot keep results in %s: %s", self._folder, error)
         if not self._pruned:

@@ -1,8 +1,6 @@
 """The files with which hosts find the servers, rendered from the table and merged into what the user has."""
 
 import json
-import os
-import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+import ekiden_files
 from ekiden_config import ServerSettings, Settings
 from ekiden_kit.errors import KitError
 from ekiden_kit.table import TOKEN_VARIABLE, ClientName, ServerEntry
@@ -85,24 +84,11 @@ def write_whole(file: Path, text: str) -> None:
         KitError: If it cannot be written.
     """
     try:
-        _replace(file.resolve(), text)
+        target = file.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        ekiden_files.write_whole(target, text)
     except OSError as error:
         raise KitError(f"Cannot write {str(file)!r}: {error.strerror or type(error).__name__}.") from error
-
-
-def _replace(target: Path, text: str) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-        temporary.chmod(mode)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _codex(entry: ServerEntry, launch: Launch, wishes: ServerSettings) -> Table:
@@ -200,9 +186,3 @@ def _put(servers: Table, rendered: Mapping[str, Table]) -> None:
         for key in _REACH - entry.keys():
             cast("Table", old).pop(key, None)
         cast("Table", old).update(entry)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from ekiden_lean.facts import LeanFacts
-from ekiden_lean.kept_files import drop, write_whole
+from ekiden_lean.kept_files import drop, keep
 
 _LOGGER = logging.getLogger(__name__)
 _FACTS = TypeAdapter(LeanFacts)
@@ -42,7 +42,7 @@ class FactsStore:
     def put(self, key: str, facts: LeanFacts) -> None:
         """Keep facts, and drop what was used longest ago when there is too much."""
         try:
-            write_whole(self._path(key), _FACTS.dump_json(facts))
+            keep(self._path(key), _FACTS.dump_json(facts))
             self._prune()
         except OSError as error:
             _LOGGER.warning("cannot keep facts in %s: %s", self._folder, error)

@@ -1,9 +1,9 @@
 """Files that are kept to spare work: each appears whole or not at all, and may go at any time."""
 
 import logging
-import os
-import tempfile
 from pathlib import Path
+
+from ekiden_files import write_whole
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -16,19 +16,11 @@ def drop(path: Path) -> None:
         _LOGGER.warning("cannot drop %s: %s", path, error)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all, in a folder of the user's alone.
+def keep(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all, and its folder, for the user's eyes alone.
 
     Raises:
         OSError: It cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, data, mode=0o600)
