@@ -59,20 +59,25 @@ def compact(layout: Layout, *, part_rows: int = PART_ROWS) -> Compaction:
     """
     done = Compaction()
     try:
-        with layout.changing_parts() as is_ours:
+        with layout.compacting() as is_ours:
             if not is_ours:
                 return Compaction(is_busy=True)
-            tidy(layout, done.findings)
-            waiting = iter(listed_segments(layout.wal))
-            while _segments_to_part(layout, waiting, part_rows, done):
-                pass
-            while small := _small_parts(layout, part_rows, done):
-                _merge(layout, small, done)
+            with layout.changing_parts(wait=True):
+                _compact(layout, part_rows, done)
     except OSError as error:
         raise StoreError(
             f"The store {str(layout.folder)!r} cannot be compacted ({error}). Nothing is lost; make room and try again."
         ) from error
     return done
+
+
+def _compact(layout: Layout, part_rows: int, done: Compaction) -> None:
+    tidy(layout, done.findings)
+    waiting = iter(listed_segments(layout.wal))
+    while _segments_to_part(layout, waiting, part_rows, done):
+        pass
+    while small := _small_parts(layout, part_rows, done):
+        _merge(layout, small, done)
 
 
 def _segments_to_part(layout: Layout, waiting: Iterator[Segment], part_rows: int, done: Compaction) -> bool:

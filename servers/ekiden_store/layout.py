@@ -40,22 +40,27 @@ class Layout:
         return self.folder / "aside"
 
     @contextmanager
-    def changing_parts(self, *, wait: bool = False) -> Generator[bool]:
-        """Keep others from changing parts and sealed segments; yield False if another does it now.
+    def compacting(self) -> Generator[bool]:
+        """Keep others from compacting; yield False if another does it now.
 
         Raises:
             OSError: The folder cannot be written.
         """
-        lock = FileLock(self.folder / "parts.lock", timeout=-1 if wait else 0)
-        try:
-            lock.acquire()
-        except Timeout:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.release()
+        with _locked(self.folder / "compact.lock", wait=False) as is_ours:
+            yield is_ours
+
+    @contextmanager
+    def changing_parts(self, *, wait: bool) -> Generator[bool]:
+        """Keep others from changing parts and sealed segments; yield False if another does it now.
+
+        Args:
+            wait: Whether to wait until nobody else does.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
+        with _locked(self.folder / "parts.lock", wait=wait) as is_ours:
+            yield is_ours
 
     @contextmanager
     def giving_ids(self) -> Generator[None]:
@@ -64,8 +69,22 @@ class Layout:
         Raises:
             OSError: The folder cannot be written.
         """
-        with FileLock(self.folder / "ids.lock"):
+        with _locked(self.folder / "ids.lock", wait=True):
             yield
+
+
+@contextmanager
+def _locked(path: Path, *, wait: bool) -> Generator[bool]:
+    lock = FileLock(path, timeout=-1 if wait else 0)
+    try:
+        lock.acquire()
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
 class Finding(NamedTuple):

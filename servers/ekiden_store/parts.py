@@ -91,6 +91,22 @@ def open_part(path: Path) -> Part:
     return Part(path.name, contents, fragment, file, rows)
 
 
+def read_through(path: Path) -> None:
+    """Read all of a part, and compare each page with its checksum.
+
+    Raises:
+        DamagedPartError: It is not what was written.
+        StoreVersionError: A newer Ekiden wrote it.
+    """
+    open_part(path).close()
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
+            for _ in file.iter_batches(batch_size=ROW_GROUP_ROWS // 4):
+                pass
+    except (OSError, ValueError) as error:  # pyarrow's errors
+        raise DamagedPartError(f"The part {path.name!r} cannot be read: {error}") from error
+
+
 _CONTENT_KEYS = (b"ekiden.segments", b"ekiden.replaces", b"ekiden.imports")
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from ekiden_store.errors import DamagedPartError, StoreError
 from ekiden_store.layout import Finding, Layout
-from ekiden_store.parts import Contents, listed_parts, open_part
 from ekiden_store.segments import Segment, listed_segments, sealed, torn_bytes
+
+_MAGIC = b"PAR1"  # a Parquet file begins and ends with it
 
 
 @dataclass(slots=True)
@@ -23,11 +24,15 @@ class Report:
     findings: list[Finding] = field(default_factory=list[Finding])
 
 
-def check(layout: Layout) -> Report:
+def repair(layout: Layout, *, deep: bool) -> Report:
     """Look for what a crash left behind, and put it right.
 
     A half-written part is removed, a damaged one is moved to the folder `aside`, and an unfinished last line of a
     segment whose writer has ended is cut.
+
+    Args:
+        layout: The store.
+        deep: Whether to read all of every part, instead of its ends alone, and to wait for a compaction to end.
 
     Raises:
         StoreVersionError: A newer Ekiden wrote a part.
@@ -35,14 +40,14 @@ def check(layout: Layout) -> Report:
     """
     report = Report()
     try:
-        with layout.changing_parts() as is_ours:
+        with layout.changing_parts(wait=deep) as is_ours:
             if not is_ours:
                 return Report(is_complete=False)
-            tidy(layout, report.findings)
+            _remove_half_written(layout, report.findings)
+            for path in sorted(layout.parts.glob("*.parquet")):
+                _require_sound(layout, path, deep, report.findings)
             for segment in listed_segments(layout.wal):
                 _cut_torn_tail(segment, report.findings)
-    except PermissionError:
-        report.is_complete = False
     except OSError as error:
         if not is_read_only(layout.folder):
             raise StoreError(f"The store {str(layout.folder)!r} cannot be checked: {error}.") from error
@@ -62,17 +67,15 @@ def tidy(layout: Layout, findings: list[Finding]) -> None:
         OSError: The folder cannot be written.
         StoreVersionError: A newer Ekiden wrote a part.
     """
-    for path in layout.parts.glob(".*.part"):
-        path.unlink()
-        findings.append(Finding("half_written_part", path.name, "it was removed; its rows are still where they were"))
+    from ekiden_store.parts import Contents, listed_parts, open_part
+
+    _remove_half_written(layout, findings)
     held = Contents()
     for path in listed_parts(layout.parts):
         try:
             part = open_part(path)
         except DamagedPartError as error:
-            layout.aside.mkdir(exist_ok=True)
-            path.replace(layout.aside / path.name)
-            findings.append(Finding("damaged_part", path.name, f"it was moved to the folder 'aside': {error}"))
+            _move_aside(layout, path, str(error), findings)
             continue
         held.add(part.contents)
         part.close()
@@ -97,6 +100,35 @@ def keep_aside(layout: Layout, segment: Segment, line: bytes) -> Finding:
     return Finding("damaged_line", segment.name, f"{len(line)} bytes that hold no row are kept in 'aside/{kept.name}'")
 
 
+def _remove_half_written(layout: Layout, findings: list[Finding]) -> None:
+    for path in layout.parts.glob(".*.part"):
+        path.unlink()
+        findings.append(Finding("half_written_part", path.name, "it was removed; its rows are still where they were"))
+
+
+def _require_sound(layout: Layout, path: Path, deep: bool, findings: list[Finding]) -> None:
+    if deep:
+        from ekiden_store.parts import read_through
+
+        try:
+            read_through(path)
+        except DamagedPartError as error:
+            _move_aside(layout, path, str(error), findings)
+        return
+    with path.open("rb") as file:
+        ends = file.read(len(_MAGIC))
+        file.seek(max(0, path.stat().st_size - len(_MAGIC)))
+        ends += file.read()
+    if ends != _MAGIC + _MAGIC:
+        _move_aside(layout, path, "it does not begin and end like a Parquet file", findings)
+
+
+def _move_aside(layout: Layout, path: Path, why: str, findings: list[Finding]) -> None:
+    layout.aside.mkdir(exist_ok=True)
+    path.replace(layout.aside / path.name)
+    findings.append(Finding("damaged_part", path.name, f"it was moved to the folder 'aside': {why}"))
+
+
 def _cut_torn_tail(segment: Segment, findings: list[Finding]) -> None:
     with sealed(segment) as file:
         if file is None:
@@ -110,5 +142,8 @@ def _cut_torn_tail(segment: Segment, findings: list[Finding]) -> None:
 
 def _remove_empty_folders(wal: Path) -> None:
     for folder in wal.iterdir():
-        if not any(folder.iterdir()):
-            folder.rmdir()
+        if folder.is_dir() and not any(folder.iterdir()):
+            try:
+                folder.rmdir()
+            except OSError:  # its writer has just made another segment
+                continue

@@ -159,14 +159,21 @@ def _without_lone_surrogates(value: object) -> object:
 
 def _fitting(column: Column, value: object) -> object:
     if column.type == "texts":
-        if isinstance(value, list | tuple):
-            texts = [text for text in cast("Sequence[object]", value) if isinstance(text, str)]
-            if len(texts) == len(cast("Sequence[object]", value)):
-                return texts
+        texts = _texts(value)
+        if texts is not None:
+            return texts
     elif _fits(column, value):
         return float(cast("float", value)) if column.type == "float64" else value
     wanted = f"one of {', '.join(map(repr, column.choices))}" if column.choices else _WANTED[column.type]
     raise InvalidStepError(f"The column {column.name!r} holds {wanted}, not {_shown(value)}.")
+
+
+def _texts(value: object) -> list[str] | None:
+    if not isinstance(value, list | tuple):
+        return None
+    items = cast("Sequence[object]", value)
+    texts = [text for text in items if isinstance(text, str)]
+    return texts if len(texts) == len(items) else None
 
 
 def _fits(column: Column, value: object) -> bool:

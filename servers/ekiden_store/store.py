@@ -11,11 +11,11 @@ from ekiden_files import write_new
 from ekiden_store.columns import SCHEMA_VERSION
 from ekiden_store.errors import NotStoredError, StoreError, StoreVersionError
 from ekiden_store.layout import Layout
+from ekiden_store.repair import Report, repair
 from ekiden_store.writer import SEGMENT_BYTES, Writer
 
 if TYPE_CHECKING:  # they import pyarrow, which a program that only appends need not wait for
     from ekiden_store.compaction import Compaction
-    from ekiden_store.repair import Report
     from ekiden_store.snapshot import Snapshot
 
 
@@ -24,6 +24,7 @@ class Store:
 
     Attributes:
         folder: Where it lies.
+        found: What a crash had left behind when it was opened, and was put right.
     """
 
     def __init__(self, folder: Path, *, create: bool = True) -> None:
@@ -42,6 +43,7 @@ class Store:
         if create and not self._layout.about.exists():
             self._create()
         self._require_known_version()
+        self.found = repair(self._layout, deep=False)
 
     def writer(self, *, producer: str = "", segment_bytes: int = SEGMENT_BYTES) -> Writer:
         """Return a writer of its own for the caller. Nothing is written before its first `append`.
@@ -75,15 +77,16 @@ class Store:
 
         return compact(self._layout, part_rows=part_rows or PART_ROWS)
 
-    def check(self) -> "Report":
-        """Look for what a crash left behind, put it right and report it.
+    def check(self) -> Report:
+        """Read all parts, put right what a crash left behind, move damaged parts aside, and tell of it.
+
+        It waits for a compaction to end, and takes about as long as one.
 
         Raises:
+            StoreVersionError: A newer Ekiden wrote a part.
             StoreError: The store cannot be read.
         """
-        from ekiden_store.repair import check
-
-        return check(self._layout)
+        return repair(self._layout, deep=True)
 
     def _create(self) -> None:
         about = {"kind": "ekiden trajectory store", "version": SCHEMA_VERSION, "made_ms": time.time_ns() // 1_000_000}
