@@ -108,7 +108,8 @@ class SlurmCommands:
     def where(self, program: Program) -> str | None:
         """Return where a command is; None if it is not here."""
         configured: str = getattr(self._settings.programs, program)
-        return shutil.which(Path(configured or program).expanduser(), path=self._path)
+        found = shutil.which(Path(configured or program).expanduser(), path=self._path)
+        return found and str(Path(found).absolute())
 
     def submit(self, script: str, options: Sequence[str] = ()) -> Submitted | Unclear:
         """Submit a script once.
@@ -256,7 +257,10 @@ class SlurmCommands:
     def _run(
         self, program: Program, options: Sequence[str], timeout_s: float, *, given: str = "", **variables: str
     ) -> Answer:
-        """Run a command to its end or for as long as it may; Ctrl-C at a terminal does not reach it."""
+        """Run a command to its end or for as long as it may; Ctrl-C at a terminal does not reach it.
+
+        It runs in the root folder, since sbatch refuses to work where ours is gone.
+        """
         if (path := self.where(program)) is None:
             raise ExecutorUnavailableError(
                 f"There is no {program!r} here: install Slurm's commands, or say in slurm.programs where they are."
@@ -267,8 +271,9 @@ class SlurmCommands:
             self._counts[program] += 1
         try:
             process = subprocess.Popen(
-                [path, *options], env=self._environment | variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace", start_new_session=True,
+                [path, *options], env=self._environment | variables, cwd="/", stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
+                start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise ExecutorUnavailableError(f"{path!r} cannot be run: {error.strerror}.") from error

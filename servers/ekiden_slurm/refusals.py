@@ -7,6 +7,17 @@ Meaning = Literal["final", "later", "unclear"]
 """No job came of it, now or ever; none, but one may later; or nobody knows."""
 
 _USAGE = 255
+_BROKEN = (
+    "unable to contact",
+    "timed out",
+    "zero bytes",
+    "connection",
+    "connect failure",
+    "communication",
+    "transmi",
+    "protocol",
+)
+"""What went wrong between sbatch and the controller, whatever else was said."""
 _LATER = (
     "assocmaxsubmitjoblimit",
     "assocgrpsubmitjobslimit",
@@ -36,7 +47,6 @@ _FINAL = (
     "access/permission denied",
     "user not permitted",
     "user's group not permitted",
-    "job/step already completing",
     "requested node configuration is not available",
     "requested partition configuration not available",
     "requested time limit is invalid",
@@ -49,7 +59,6 @@ _FINAL = (
     "node count specification invalid",
     "more processors requested than permitted",
     "more nodes requested",
-    "too many open files",
     "job violates accounting/qos policy",
     "job dependency problem",
     "job is missing",
@@ -60,7 +69,6 @@ _FINAL = (
     "does not look like a batch script",
     "unrecognized option",
     "is a directory",
-    "job_submit",
 )
 """Words with which it, or the controller, turned the request away."""
 _UNKNOWN = "unspecified error"
@@ -79,7 +87,7 @@ def meaning_of(exit_code: int, stderr: str) -> Meaning:
     text = stderr.lower()
     if exit_code == _USAGE:
         return "final"
-    if exit_code < 0:
+    if exit_code < 0 or any(words in text for words in _BROKEN):
         return "unclear"
     if any(words in text for words in _LATER):
         return "later"

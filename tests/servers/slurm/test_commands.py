@@ -204,6 +204,19 @@ def test_a_command_gets_the_script_and_nothing_of_ours_but_what_it_needs(tmp_pat
     assert (tmp_path / "given").read_text(encoding="utf-8") == "#!/bin/bash\n# ∀\n"
 
 
+def test_commands_are_found_and_run_from_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "gone").mkdir()
+    with_program(tmp_path / "bin", "sbatch", "pwd >&2; echo 7")
+    monkeypatch.chdir(tmp_path)
+    relative = SlurmCommands(settings(programs={"sbatch": "bin/sbatch"}), {})
+    assert relative.submit(SCRIPT) == Submitted("7", "/")
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    absolute = SlurmCommands(settings(), {"PATH": str(tmp_path / "bin")})
+    assert absolute.submit(SCRIPT) == Submitted("7", "/")
+
+
 def test_an_answer_that_is_no_list_of_jobs_is_an_error(tmp_path: Path) -> None:
     commands = SlurmCommands(settings(), with_program(tmp_path, "squeue", "echo all is well"))
     with pytest.raises(ExecutorUnavailableError, match="squeue printed what cannot be read: 'all is well"):

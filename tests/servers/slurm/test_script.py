@@ -136,9 +136,13 @@ def test_a_job_finds_what_it_was_given_and_nothing_else_of_ours(slurm: SlurmRig,
     assert {(row.name, row.comment) for row in commands.queue(names=[name])} == {(name, name)}
     logs = [slurm_log(folder), *(slurm_log(folder, task, range(1000, 1003)) for task in range(1000, 1003))]
     wait_until(lambda: all(log.exists() and log.read_text() for log in logs), "all having told", 60, needed=[])
-    for log, more in zip(logs, [[], ["--task", "1000"], ["--task", "1001"], ["--task", "1002"]], strict=True):
+    for log, task in zip(logs, [None, "1000", "1001", "1002"], strict=True):
         told = json.loads(log.read_text(encoding="utf-8"))
-        assert told["argv"] == [*HOSTILE.values(), *more]
+        given, more = told["argv"][: len(HOSTILE)], told["argv"][len(HOSTILE) :]
+        env = told["env"]
+        assert given == list(HOSTILE.values())
+        native = env["SLURM_JOB_ID"] if task is None else f"{env['SLURM_ARRAY_JOB_ID']}_{env['SLURM_ARRAY_TASK_ID']}"
+        assert more == ["--id", native, "--restarts", "0", *([] if task is None else ["--task", task])]
         assert told["env"] | HOSTILE == told["env"]
         assert told["cwd"] == str(folder)
         assert told["env"]["SLURM_CPUS_PER_TASK"] == "2"

@@ -162,6 +162,7 @@ _FAILED = "sbatch: error: Batch job submission failed: "
         (1, f"{_FAILED}Socket timed out on send/recv operation", "unclear"),
         (1, f"{_FAILED}Zero Bytes were transmitted or received", "unclear"),
         (1, f"{_FAILED}Something that nobody has seen before", "unclear"),
+        (1, f"sbatch: error: filter: invalid account, taking yours\n{_FAILED}Socket timed out", "unclear"),
         (1, "", "unclear"),
         (-9, "", "unclear"),
         (-15, f"{_FAILED}Invalid partition name specified", "unclear"),
