@@ -151,18 +151,9 @@ class SlurmCommands:
         Raises:
             ExecutorUnavailableError: The controller cannot be asked, or its answer not be read.
         """
-        options = ["-h", "-r", "-t", "all", "--me", "-O", QUEUE_FORMAT]
-        if ids and len(ids) <= _MOST_NAMES:
-            options.append(f"--jobs={','.join(ids)}")
-        if names and len(names) <= _MOST_NAMES:
-            options.append(f"--name={','.join(names)}")
+        options = ["-h", "-r", "-t", "all", "--me", "-O", QUEUE_FORMAT, *_selection(ids, names)]
         answer = self._ask("squeue", options, allowed=_NO_SUCH_JOB)
-        wanted, called = set(ids), set(names)
-        return [
-            row
-            for row in read_queue(answer)
-            if (not ids or row.job_id in wanted or row.array_id in wanted) and (not names or row.name in called)
-        ]
+        return _selected(read_queue(answer), ids, names)
 
     def accounting(self, *, since: datetime, ids: Sequence[str] = (), names: Sequence[str] = ()) -> list[JobRow] | None:
         """Return what accounting knows of the user's jobs, by one question; None where the site keeps no accounting.
@@ -181,23 +172,14 @@ class SlurmCommands:
             return None
         start = (since.astimezone(UTC) - _CLOCKS_DIFFER).strftime("%Y-%m-%dT%H:%M:%S")
         options = ["-D", "-X", "-n", "-p", f"--delimiter={SEPARATOR}", "-S", start, "-E", "now+1days"]
-        options += ["-o", ACCOUNTING_FORMAT]
-        if ids and len(ids) <= _MOST_NAMES:
-            options.append(f"--jobs={','.join(ids)}")
-        if names and len(names) <= _MOST_NAMES:
-            options.append(f"--name={','.join(names)}")
+        options += ["-o", ACCOUNTING_FORMAT, *_selection(ids, names)]
         answer = self._run("sacct", options, self._settings.query_timeout_s, TZ="UTC")
         if _NO_ACCOUNTING in answer.stderr.lower():
             self._accounting = False
             return None
         rows = read_accounting(self._output("sacct", answer))
         self._accounting = True
-        wanted, called = set(ids), set(names)
-        return [
-            row
-            for row in rows
-            if (not ids or row.job_id in wanted or row.array_id in wanted) and (not names or row.name in called)
-        ]
+        return _selected(rows, ids, names)
 
     def cancel(self, ids: Sequence[str]) -> None:
         """End jobs, arrays, or tasks as `7_3`; those that are over or unknown are passed over.
@@ -286,6 +268,21 @@ class SlurmCommands:
                 _end(process)
                 raise
         return Answer(process.returncode, stdout, stderr)
+
+
+def _selection(ids: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the options that ask for some jobs alone, where they are not too many to be named."""
+    asked = {"jobs": ids, "name": names}
+    return [f"--{option}={','.join(values)}" for option, values in asked.items() if 0 < len(values) <= _MOST_NAMES]
+
+
+def _selected(rows: Sequence[JobRow], ids: Sequence[str], names: Sequence[str]) -> list[JobRow]:
+    wanted, called = set(ids), set(names)
+    return [
+        row
+        for row in rows
+        if (not ids or row.job_id in wanted or row.array_id in wanted) and (not names or row.name in called)
+    ]
 
 
 def _end(process: subprocess.Popen[str]) -> str:

@@ -47,6 +47,8 @@ def test_a_job_is_submitted_found_and_told_ended(slurm: SlurmRig, tmp_path: Path
     assert row.submitted_at is not None
     assert row.ended_at is not None
     assert datetime.now(UTC) - LATELY < row.submitted_at <= row.ended_at
+    many = [job_id, *(str(4_000_000 + number) for number in range(1000))]
+    assert commands.queue(ids=many) == [row]
     assert commands.queue(ids=["4000000"]) == commands.queue(names=["nobody"]) == []
     assert commands.accounting(since=row.submitted_at) is None
     assert commands.accounting(since=row.submitted_at) is None
