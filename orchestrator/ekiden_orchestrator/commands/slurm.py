@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
+from pathlib import Path  # typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -45,7 +45,7 @@ _Time = Annotated[
     str,
     typer.Option(
         metavar="TIME",
-        help="Time limit: minutes, h:m:s, or days-h:m. Slurm rounds up to minutes.",
+        help="Time limit: minutes, or as 1:30:00. Slurm rounds up to minutes.",
         show_default=_LEFT_TO,
     ),
 ]
@@ -94,8 +94,8 @@ _OneKey = Annotated[str, typer.Argument(metavar="KEY", help="A job, or a task as
 def slurm() -> None:
     """Run programs as jobs, on a Slurm cluster or, where there is none, on this machine.
 
-    A job outlives whoever submits it. Exit status: 0 when all is well; 1 when a job that was named has not ended, or not
-    well; 2 for bad input, or when the system cannot be asked.
+    A job outlives whoever submits it. Exit status: 0 when all is well; 1 when a job that was named did not end well, or
+    was waited for and has not ended; 2 for bad input, or when the system cannot be asked.
     """
 
 
@@ -234,7 +234,10 @@ def wait(
     jobs: _Jobs = None,
     as_json: _Json = False,
 ) -> None:
-    """Wait until jobs have ended; Ctrl-C ends the waiting and no job. Ends with 1 when one has not ended, or not well."""
+    """Wait until jobs have ended; Ctrl-C ends the waiting and no job.
+
+    Ends with 1 when one did not end well, or not in time.
+    """
     from ekiden_orchestrator.commands.slurm_display import show_statuses, waiting
 
     _, choice = _chosen(by, jobs)
