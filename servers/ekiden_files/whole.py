@@ -59,7 +59,11 @@ def write_new(path: Path, data: bytes | str, *, mode: int | None = None, sync: b
         with _create(temporary, path, mode) as file:
             file.write(data.encode() if isinstance(data, str) else data)
             _finish(file, sync=sync)
-        os.link(temporary, path)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            if temporary.stat().st_nlink == 1:  # over NFS a link can be made whose answer is lost, and then asked again
+                raise
     finally:
         temporary.unlink(missing_ok=True)
     if sync:

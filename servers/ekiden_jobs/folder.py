@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -56,6 +55,11 @@ class RunFolder:
     def secrets(self) -> Path:
         """Holds its secrets until a runner has taken them."""
         return self.path / SECRETS_FILE
+
+    def drop_secrets(self) -> None:
+        """Remove its secrets, also those that somebody who was killed had begun to write."""
+        for path in (self.secrets, *self.path.glob(f".{SECRETS_FILE}.*")):
+            path.unlink(missing_ok=True)
 
     def log(self, stream: StreamName) -> Path:
         """Return the file of what it writes."""
@@ -119,14 +123,13 @@ class JobFolder:
             if not folder.request_file.exists():
                 for run in _runs(folder.path, request):
                     run.path.mkdir(parents=True, exist_ok=True)
-                folder._put_secrets(request)
                 write_new(folder.request_file, text, mode=0o600, sync=True)
             elif folder.request_file.read_text(encoding="utf-8") != text:
                 raise JobRequestError(
                     f"The key {request.key!r} belongs to another job of {str(root)!r}; a job that differs in anything "
                     "needs a key of its own."
                 )
-            elif not folder.journal.standing().ended:
+            if not folder.journal.standing().ended:
                 folder._put_secrets(request)
         return folder
 
@@ -194,13 +197,14 @@ class JobFolder:
     def drop_secrets(self) -> None:
         """Remove the secrets that no run has taken; to be called when the job is over."""
         for run in self.runs():
-            run.secrets.unlink(missing_ok=True)
+            run.drop_secrets()
 
     def _put_secrets(self, request: JobRequest) -> None:
         if request.secrets:
             text = json.dumps(dict(request.secrets))
             for run in _runs(self.path, request):
                 if not run.claim.exists():
+                    run.drop_secrets()
                     write_whole(run.secrets, text, mode=0o600)
 
     def _check_namesakes(self, request: JobRequest) -> None:
@@ -263,11 +267,6 @@ def runner_command(folder: JobFolder) -> tuple[str, ...]:
     this interpreter and this installation can be read.
     """
     return (sys.executable, "-I", "-S", str(Path(__file__).with_name("run_job.py")), str(folder.path))
-
-
-def remove_job(folder: JobFolder) -> None:
-    """Remove a job with all that it wrote; it must be over."""
-    shutil.rmtree(folder.path)
 
 
 def _as_text(request: JobRequest) -> str:

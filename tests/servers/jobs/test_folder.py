@@ -47,6 +47,7 @@ def test_secrets_stand_in_one_file_that_only_the_user_can_read(tmp_path: Path, r
     assert files_with(WORD, tmp_path) == ["jobs/run-1.prove/secrets"]
     assert stat.S_IMODE(folder.run().secrets.stat().st_mode) == 0o600
     assert json.loads(folder.run().secrets.read_text()) == {"TOKEN": WORD}
+    (folder.path / ".secrets.0123.part").write_text(WORD)  # of a submitter killed while it wrote
     folder.drop_secrets()
     assert files_with(WORD, tmp_path) == []
 
@@ -84,14 +85,18 @@ def test_secrets_are_not_put_down_again_once_they_were_taken_or_the_job_is_over(
     assert files_with(WORD, tmp_path) == []
 
 
-def test_a_submitter_that_died_between_leaves_no_job_and_the_next_makes_it(tmp_path: Path, request_: JobRequest):
+def test_what_a_submitter_that_died_left_undone_is_done_by_the_next(tmp_path: Path, request_: JobRequest):
     root = tmp_path / "jobs"
     folder = JobFolder.create(root, request_)
+    folder.run().secrets.rename(folder.path / ".secrets.0123.part")
+    JobFolder.create(root, request_)
+    assert files_with(WORD, tmp_path) == ["jobs/run-1.prove/secrets"]
     folder.request_file.unlink()
     assert known_jobs(root) == []
     with pytest.raises(UnknownJobError):
         folder.request()
     assert JobFolder.create(root, request_).request() == replace(request_, secrets={})
+    assert known_jobs(root) == [request_.key]
 
 
 def test_jobs_are_found_by_their_keys_and_tasks_by_theirs(tmp_path: Path, request_: JobRequest):
