@@ -57,8 +57,13 @@ class RunFolder:
         return self.path / SECRETS_FILE
 
     def drop_secrets(self) -> None:
-        """Remove its secrets, also those that somebody who was killed had begun to write."""
-        for path in (self.secrets, *self.path.glob(f".{SECRETS_FILE}.*")):
+        """Remove its secrets, also what somebody who was killed had begun to write of them."""
+        self.secrets.unlink(missing_ok=True)
+        self.drop_unfinished_secrets()
+
+    def drop_unfinished_secrets(self) -> None:
+        """Remove what somebody who was killed had begun to write of its secrets; not while somebody writes them."""
+        for path in self.path.glob(f".{SECRETS_FILE}.*"):
             path.unlink(missing_ok=True)
 
     def log(self, stream: StreamName) -> Path:
@@ -204,8 +209,8 @@ class JobFolder:
             text = json.dumps(dict(request.secrets))
             for run in _runs(self.path, request):
                 if not run.claim.exists():
-                    run.drop_secrets()
-                    write_whole(run.secrets, text, mode=0o600)
+                    write_whole(run.secrets, text, mode=0o600)  # the old ones stay until the new are whole
+                    run.drop_unfinished_secrets()
 
     def _check_namesakes(self, request: JobRequest) -> None:
         found = _TASK_KEY.fullmatch(request.key)

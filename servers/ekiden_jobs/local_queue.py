@@ -197,14 +197,16 @@ class LocalQueue:
         return self.is_over(begun) and not self._is_claimed(begun.unit)
 
     def _put_back(self, begun: Begun) -> None:
+        waiting = _read_due(self._due / begun.due.file_name)
+        rest = () if waiting is None else waiting.tasks
+        if begun.unit.task in rest:
+            return  # who began it was killed before the run was told to go
         due = begun.due._replace(tries=begun.due.tries + 1)
-        if due.tries >= MAX_TRIES:
-            with contextlib.suppress(FileExistsError, FileNotFoundError):
-                write_new(begun.unit.folder(self.root) / CLAIM_FILE, NEVER_BEGAN, sync=True)
+        if due.tries < MAX_TRIES:
+            self._save(due._replace(tasks=due.tasks + rest))
             return
-        waiting = _read_due(self._due / due.file_name)
-        rest = () if waiting is None else tuple(task for task in waiting.tasks if task != begun.unit.task)
-        self._save(due._replace(tasks=due.tasks + rest))
+        with contextlib.suppress(FileExistsError, FileNotFoundError):
+            write_new(begun.unit.folder(self.root) / CLAIM_FILE, NEVER_BEGAN, sync=True)
 
     def _begin(self, due: Due, rest: Due, lock: int, become: Callable[[Unit], NoReturn]) -> Begun | None:
         """Begin a run in a process of its own; None if that died before it was told to go.
