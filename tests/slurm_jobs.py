@@ -1,4 +1,4 @@
-"""What tests of jobs on a cluster share: executors, requests, and programs that stand before Slurm's own and misbehave."""
+"""What tests of jobs on a cluster share: executors, requests, and programs that stand before Slurm's own."""
 
 import shutil
 from collections.abc import Mapping

@@ -120,8 +120,7 @@ def test_a_job_that_was_turned_away_without_a_word_is_not_submitted_again(slurm:
 
 @pytest.mark.slurm
 def test_a_full_queue_is_tried_again_later(slurm: SlurmRig, tmp_path: Path) -> None:
-    full = "sbatch: error: AssocMaxSubmitJobLimit\\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy"
-    text = f'mkdir once 2>&- && {{ echo -e "{full}" >&2; exit 1; }}; exec $REAL "$@"'
+    text = "mkdir once 2>&- && { echo 'sbatch: error: AssocMaxSubmitJobLimit' >&2; exit 1; }; exec $REAL \"$@\""
     executor = executor_on(tmp_path / "jobs", before(slurm.env, tmp_path / "bin", "sbatch", text))
     with pytest.raises(ExecutorUnavailableError, match="AssocMaxSubmitJobLimit"):
         executor.submit(job(tmp_path, KEY))
