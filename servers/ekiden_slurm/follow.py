@@ -12,7 +12,6 @@ from ekiden_jobs.folder import JobFolder
 from ekiden_jobs.journal import Absent, Event, now
 from ekiden_jobs.records import ENDED_FILE
 from ekiden_policies.job_states import meaning, state_word
-from ekiden_policies.jobs import decide_outcome
 from ekiden_slurm.attempts import Attempt, Unit
 from ekiden_slurm.commands import SlurmCommands
 from ekiden_slurm.sight import Sight, look
@@ -22,6 +21,7 @@ from ekiden_slurm.tracking import (
     Patience,
     Traces,
     TrackedJob,
+    decide,
     ended_event,
     is_missed,
     judge,
@@ -141,10 +141,10 @@ class Follower:
             if ask and unit not in ended:
                 judgements[unit] = judge(job, unit, trace, sight, self._patience)
             else:
-                judgements[unit] = Judgement(verdict=decide_outcome(trace.record, None))
+                judgements[unit] = Judgement(verdict=decide(trace.record, None))
         for attempt in job.last_attempts():
             gone = [unit for unit in judgements if attempt.covers(unit) and judgements[unit].is_gone]
-            if gone and self._is_known_elsewhere(attempt):
+            if gone and not sight.rows.get(attempt.name) and self._is_known_elsewhere(attempt):
                 judgements.update({unit: Judgement(is_unasked=True) for unit in gone})
         return Followed(job, traces, judgements)
 
@@ -190,9 +190,7 @@ class Follower:
 
 def _needs_slurm(job: TrackedJob) -> bool:
     """Tell whether something of a job has not ended, and did not itself write how."""
-    return job.is_slurms and any(
-        decide_outcome(job.folder.run(unit).end_record(), None) is None for unit in job.open_units()
-    )
+    return job.is_slurms and any(decide(job.folder.run(unit).end_record(), None) is None for unit in job.open_units())
 
 
 def _still_alive(followed: Followed, sight: Sight) -> list[str]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from signal import Signals
 
 from ekiden_jobs import JobRequest, JobStatus, task_key
 from ekiden_jobs.claim import NOBODY, claim_owner
@@ -19,6 +20,7 @@ from ekiden_slurm.texts import JobRow
 
 _OUT_OF_MEMORY = re.compile(rb"exceeded (?:job )?memory limit|oom[-_ ]kill", re.IGNORECASE)
 _LOG_END = 65_536
+_ENDING = (Signals.SIGTERM, Signals.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,7 @@ def judge(job: TrackedJob, unit: Unit, traces: Traces, sight: Sight, patience: P
     attempts = job.attempts_of(unit)
     row = _row(attempts, unit, traces, sight)
     seen = None if row is None else _seen(job, unit, row)
-    verdict = decide_outcome(traces.record, seen)
+    verdict = decide(traces.record, seen)
     if verdict is None and row is not None and _died_untold(row, traces):
         verdict = "lost", "It died when Slurm lost sight of it, and may not run again."
     if verdict is not None:
@@ -147,6 +149,16 @@ def judge(job: TrackedJob, unit: Unit, traces: Traces, sight: Sight, patience: P
     if not any(attempt.native_id for attempt in attempts):
         return Judgement(is_unasked=any(not sight.answers(attempt) for attempt in attempts))
     return _judge_missed(job, unit, traces, sight, patience)
+
+
+def decide(record: EndRecord | None, seen: Seen | None) -> tuple[Outcome, str] | None:
+    """Say how a job ended; where a signal such as Slurm sends ended its program, Slurm has to say why."""
+    verdict = decide_outcome(record, seen)
+    if verdict is None or verdict[0] != "failed" or record is None or record.limit:
+        return verdict
+    was_ended = record.signal in _ENDING or record.exit_code in {128 + number for number in _ENDING}
+    said = None if seen is None else meaning(seen.state).outcome
+    return None if was_ended and said is None else verdict
 
 
 def _judge_missed(job: TrackedJob, unit: Unit, traces: Traces, sight: Sight, patience: Patience) -> Judgement:
