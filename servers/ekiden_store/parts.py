@@ -122,6 +122,23 @@ def listed_parts(folder: Path) -> list[Path]:
     return [folder / name for name in now]
 
 
+def stored_contents(folder: Path) -> Contents:
+    """Return what the sound parts of a folder hold.
+
+    Raises:
+        StoreVersionError: A newer Ekiden wrote one.
+    """
+    held = Contents()
+    for path in listed_parts(folder):
+        try:
+            part = open_part(path)
+        except DamagedPartError:
+            continue
+        held.add(part.contents)
+        part.close()
+    return held
+
+
 def _part_names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.suffix == ".parquet" and path.name[0] != ".")
 

@@ -57,7 +57,7 @@ def repair(layout: Layout, *, deep: bool) -> Report:
 
 def is_read_only(folder: Path) -> bool:
     """Tell whether nothing can be written to a folder."""
-    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY) or not os.access(folder, os.W_OK)
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY) or not os.access(folder, os.W_OK, effective_ids=True)
 
 
 def tidy(layout: Layout, findings: list[Finding]) -> None:

@@ -17,7 +17,7 @@ from ekiden_store.schema import STEP_SCHEMA
 from ekiden_store.segments import Segment, listed_segments
 
 _ATTEMPTS = 1_000
-_IN_MEMORY_BYTES = 64 << 20
+IN_MEMORY_BYTES = 64 << 20
 _BATCH_ROWS = 32_768
 
 
@@ -119,7 +119,7 @@ class Snapshot:
         for table in recent:
             tables.append(table)
             held += table.nbytes
-            if held > _IN_MEMORY_BYTES:
+            if held > IN_MEMORY_BYTES:
                 return self._spilled(tables, recent)
         return ds.dataset(pa.concat_tables([STEP_SCHEMA.empty_table(), *tables]))
 

@@ -117,7 +117,7 @@ def step_line(step: Step, *, row_id: str, now_ms: int, producer: str) -> bytes:
 
     Args:
         step: The step.
-        row_id: Its id, if it brings none.
+        row_id: Its id.
         now_ms: When it happened, if it does not say.
         producer: What made it, if it does not say.
 
@@ -130,9 +130,11 @@ def step_line(step: Step, *, row_id: str, now_ms: int, producer: str) -> bytes:
             row[column.name] = _fitting(column, value)
     if step.timestamp_ms is None:
         row["timestamp_ms"] = now_ms
-    row["row_id"] = step.row_id or row_id
+    row["row_id"] = row_id
     if producer and not step.producer:
         row["producer"] = producer
+    if not _is_text(row_id):
+        raise InvalidStepError(f"The id {row_id!r} holds half of a surrogate pair, so no file can hold it.")
     line = _json(row) + b"\n"
     if len(line) > MAX_LINE_BYTES:
         raise InvalidStepError(
@@ -147,6 +149,14 @@ def _json(row: dict[str, object]) -> bytes:
         return _ROW.dump_json(row)
     except ValueError:
         return _ROW.dump_json({name: _without_lone_surrogates(value) for name, value in row.items()})
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _without_lone_surrogates(value: object) -> object:

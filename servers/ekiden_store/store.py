@@ -5,10 +5,10 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from ekiden_files import write_new
-from ekiden_store.columns import SCHEMA_VERSION
+from ekiden_store.columns import SCHEMA_VERSION, Origin
 from ekiden_store.errors import NotStoredError, StoreError, StoreVersionError
 from ekiden_store.layout import Layout
 from ekiden_store.repair import Report, repair
@@ -16,6 +16,7 @@ from ekiden_store.writer import SEGMENT_BYTES, Writer
 
 if TYPE_CHECKING:  # they import pyarrow, which a program that only appends need not wait for
     from ekiden_store.compaction import Compaction
+    from ekiden_store.legacy import Import
     from ekiden_store.snapshot import Snapshot
 
 
@@ -76,6 +77,31 @@ class Store:
         from ekiden_store.compaction import PART_ROWS, compact
 
         return compact(self._layout, part_rows=part_rows or PART_ROWS)
+
+    def import_parquet(
+        self,
+        path: Path,
+        *,
+        state_pp_is: Literal["after", "before"] = "after",
+        origin: Origin = "import",
+        run_id: str | None = None,
+    ) -> "Import":
+        """Add the rows of a trajectory file, of expert iteration or of another store. A file is not added twice.
+
+        Args:
+            path: The file.
+            state_pp_is: Whether `state_pp` is the state after the tactic, as the search writes it, or before it, as
+                known proofs are written. The file does not tell.
+            origin: Where the rows come from, if they do not say.
+            run_id: The run that they belong to, if they do not say; None: the name of the file.
+
+        Raises:
+            StoreVersionError: A newer Ekiden wrote the file.
+            StoreError: It is not a trajectory file, or the store cannot be written.
+        """
+        from ekiden_store.legacy import import_parquet
+
+        return import_parquet(self._layout, path, state_pp_is=state_pp_is, origin=origin, run_id=run_id)
 
     def check(self) -> Report:
         """Read all parts, put right what a crash left behind, move damaged parts aside, and tell of it.

@@ -73,15 +73,18 @@ class Writer:
             StoreError: Whether the ids are there already cannot be found out.
         """
         steps = list(steps)
-        given = [step.row_id for step in steps if step.row_id]
         with self._guard:
             if os.getpid() != self._pid:  # a fork: the file belongs to the parent
                 self._file = None
                 self._start_anew()
-            if not given:
-                return self._append(steps, set(), sync=sync)
-            with self._known(given) as known:
-                return self._append(steps, known, sync=sync)
+            ids, lines = self._encoded(steps)
+            given = [step.row_id for step in steps if step.row_id]
+            if given:
+                with self._known(given) as known:
+                    self._write([line for row_id, line in lines.items() if row_id not in known], sync=sync)
+            else:
+                self._write(lines.values(), sync=sync)
+        return ids
 
     def close(self) -> None:
         """Let go of the file, so that it can be compacted; a later `append` starts another."""
@@ -95,26 +98,23 @@ class Writer:
         self._number = 1
         self._rows = 0
 
-    def _append(self, steps: list[Step], known: set[str], *, sync: bool) -> list[str]:
+    def _encoded(self, steps: list[Step]) -> tuple[list[str], dict[str, bytes]]:
+        """Return the ids of some steps and their lines; of two steps with the same id the first counts."""
         now_ms = time.time_ns() // 1_000_000
         ids: list[str] = []
-        lines: list[bytes] = []
-        row = self._rows
-        for step in steps:
-            row_id = step.row_id
-            if not row_id:
-                row_id, row = f"{self._name}:{row}", row + 1
+        lines: dict[str, bytes] = {}
+        for number, step in enumerate(steps, self._rows):
+            row_id = step.row_id or f"{self._name}:{number}"
             ids.append(row_id)
-            if row_id not in known:
-                lines.append(step_line(step, row_id=row_id, now_ms=now_ms, producer=self._producer))
-                if step.row_id:
-                    known.add(row_id)
-        self._rows = row  # also if nothing is stored: a reader may have seen the row for a moment
-        if lines:
-            self._write(b"".join(lines), sync=sync)
-        return ids
+            line = step_line(step, row_id=row_id, now_ms=now_ms, producer=self._producer)
+            lines.setdefault(row_id, line)
+        self._rows += len(steps)  # whether they are stored or not: a reader may see a row that is then taken back
+        return ids, lines
 
-    def _write(self, data: bytes, *, sync: bool) -> None:
+    def _write(self, lines: Iterable[bytes], *, sync: bool) -> None:
+        data = b"".join(lines)
+        if not data:
+            return
         try:
             if self._file is None:
                 self._file, self._number = new_segment(self._wal / self._name, self._number)

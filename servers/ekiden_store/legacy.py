@@ -1,0 +1,147 @@
+"""Trajectory files of others: of expert iteration, with 12 or 14 columns, and of other stores."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from ekiden_store.arrow import pa, pc, pq
+from ekiden_store.columns import REFERENCE_COLUMNS, SCHEMA_VERSION, Origin
+from ekiden_store.errors import StoreError, StoreVersionError
+from ekiden_store.layout import Layout
+from ekiden_store.parts import stored_contents, writing_part
+from ekiden_store.row_ids import known_ids
+from ekiden_store.schema import conformed
+from ekiden_store.snapshot import take_snapshot
+
+_BATCH_ROWS = 16_384
+_REQUIRED = tuple(column.name for column in REFERENCE_COLUMNS[:12])  # older files lack the last two
+_LABELS = next(column.choices for column in REFERENCE_COLUMNS if column.name == "label")
+_NOT_SCORED = (0.0, -1e6)  # what a search stores for a state that it gave no score
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """What was imported.
+
+    Attributes:
+        rows: How many rows the store has gained.
+        known: How many rows it had already.
+        sha256: The hash of the file.
+    """
+
+    rows: int
+    known: int
+    sha256: str
+
+
+def import_parquet(
+    layout: Layout,
+    path: Path,
+    *,
+    state_pp_is: Literal["after", "before"] = "after",
+    origin: Origin = "import",
+    run_id: str | None = None,
+) -> Import:
+    """Add the rows of a trajectory file to a store, all or none of them. A file is not added twice.
+
+    Rows of another store keep their ids, and all that they say; those that this store has are left out.
+
+    Args:
+        layout: The store.
+        path: The file.
+        state_pp_is: Whether `state_pp` is the state after the tactic, as the search writes it, or the state before it,
+            as known proofs are written. The file does not tell.
+        origin: Where the rows come from, if they do not say.
+        run_id: The run that they belong to, if they do not say; None: the name of the file.
+
+    Raises:
+        StoreVersionError: A newer Ekiden wrote the file.
+        StoreError: It is not a trajectory file, or the store cannot be written.
+    """
+    try:
+        with layout.changing_parts(wait=True), layout.giving_ids():
+            with path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            with pq.ParquetFile(path, pre_buffer=False) as source:
+                is_ours = _is_ours(source, path)
+                if sha256 in stored_contents(layout.parts).imports:
+                    return Import(rows=0, known=source.metadata.num_rows, sha256=sha256)
+                if is_ours:
+                    rows = _own_rows(source, layout)
+                else:
+                    marks = _Marks(state_pp_is, origin, run_id or path.stem, sha256[:24], path.name)
+                    rows = _marked_rows(source, marks)
+                with writing_part(layout.parts) as part:
+                    for table in rows:
+                        part.write(table)
+                    part.contents.imports.add(sha256)
+                return Import(rows=part.rows, known=source.metadata.num_rows - part.rows, sha256=sha256)
+    except (pa.ArrowException, OSError) as error:
+        raise StoreError(f"{str(path)!r} cannot be imported: {error}") from error
+
+
+def _is_ours(source: Any, path: Path) -> bool:
+    names = set(source.schema_arrow.names)
+    missing = [name for name in _REQUIRED if name not in names]
+    if missing:
+        raise StoreError(f"{str(path)!r} is not a trajectory file: it lacks {', '.join(map(repr, missing))}.")
+    found: dict[bytes, bytes] = source.metadata.metadata or {}
+    try:
+        version: object = json.loads(found.get(b"ekiden.schema_version", b"0"))
+    except ValueError:
+        version = None
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise StoreVersionError(
+            f"{str(path)!r} has schema version {version!r}; this Ekiden knows {SCHEMA_VERSION}. Upgrade it."
+        )
+    return version > 0 and "row_id" in names
+
+
+def _own_rows(source: Any, layout: Layout) -> Iterator[Any]:
+    with take_snapshot(layout) as snapshot:
+        for batch in source.iter_batches(batch_size=_BATCH_ROWS):
+            table = conformed(pa.Table.from_batches([batch]))
+            known = known_ids(snapshot, table.column("row_id").to_pylist())
+            if known:
+                table = table.filter(pc.invert(pc.is_in(table.column("row_id"), pa.array(list(known), pa.string()))))
+            yield table
+
+
+class _Marks(NamedTuple):
+    """What rows of a file of expert iteration do not say themselves."""
+
+    state_pp_is: Literal["after", "before"]
+    origin: Origin
+    run_id: str
+    ids: str
+    source: str
+
+
+def _marked_rows(source: Any, marks: _Marks) -> Iterator[Any]:
+    first = 0
+    for batch in source.iter_batches(batch_size=_BATCH_ROWS, columns=_reference_names(source)):
+        table = conformed(pa.Table.from_batches([batch]))
+        numbers = range(first, first + batch.num_rows)
+        label = table.column("label")
+        told: dict[str, Any] = {
+            "label": pc.if_else(pc.is_in(label, pa.array(_LABELS)), label, "unknown"),
+            "row_id": pa.array([f"{marks.ids}:{number}" for number in numbers], pa.string()),
+            "run_id": pa.repeat(marks.run_id, batch.num_rows),
+            "attempt_id": pc.binary_join_element_wise(marks.run_id, table.column("theorem_name"), "/"),
+            "step": pa.array(numbers, pa.uint32()),
+            f"state_{marks.state_pp_is}": table.column("state_pp"),
+            "outcome": pc.if_else(pc.equal(table.column("tactic_applied"), ""), "", "ok"),
+            "scored": pc.invert(pc.is_in(table.column("ebm_score"), pa.array(_NOT_SCORED, pa.float64()))),
+            "origin": pa.repeat(marks.origin, batch.num_rows),
+            "source": pa.repeat(marks.source, batch.num_rows),
+        }
+        yield conformed(pa.table({name: told.get(name, table.column(name)) for name in table.column_names}))
+        first += batch.num_rows
+
+
+def _reference_names(source: Any) -> list[str]:
+    names = set(source.schema_arrow.names)
+    return [column.name for column in REFERENCE_COLUMNS if column.name in names]

@@ -1,0 +1,243 @@
+"""Opening a store, reading it, and putting it right."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ekiden_store import Finding, Step, Store, StoreError, StoreVersionError
+from ekiden_store import snapshot as snapshots
+from ekiden_store.arrow import pc
+
+
+def node(number: int, *, label: str = "unknown", text: str = "") -> Step:
+    return Step(theorem_name="t", kind="search_node", state_id=number, label=label, state_pp=text)  # pyright: ignore[reportArgumentType]  # checked when it is appended
+
+
+def append(store: Store, *numbers: int) -> list[str]:
+    with store.writer() as writer:
+        return writer.append([node(number) for number in numbers])
+
+
+def states(store: Store) -> list[int]:
+    with store.snapshot() as snapshot:
+        return sorted(snapshot.scan(columns=["state_id"]).read_all().column(0).to_pylist())
+
+
+def segment(folder: Path) -> Path:
+    (path,) = (folder / "wal").glob("*/*.jsonl")
+    return path
+
+
+def part(folder: Path) -> Path:
+    (path,) = (folder / "parts").glob("*.parquet")
+    return path
+
+
+def test_an_empty_store_has_no_rows(tmp_path: Path):
+    with Store(tmp_path / "a" / "store").snapshot() as snapshot:
+        assert snapshot.count() == 0
+        assert snapshot.scan().read_all().num_rows == 0
+        assert snapshot.findings == []
+
+
+def test_a_store_that_is_not_there_is_refused_unless_it_is_to_be_made(tmp_path: Path):
+    with pytest.raises(StoreError, match="There is no trajectory store in"):
+        Store(tmp_path / "store", create=False)
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": "1"}', "\0"])
+def test_something_else_is_refused(tmp_path: Path, content: str):
+    (tmp_path / "store.json").write_text(content)
+    with pytest.raises(StoreError, match=r"store\.json"):
+        Store(tmp_path)
+
+
+def test_a_file_in_the_way_is_told_of(tmp_path: Path):
+    (tmp_path / "store").write_text("")
+    with pytest.raises(StoreError, match="cannot be made"):
+        Store(tmp_path / "store")
+
+
+def test_a_store_of_a_newer_version_is_refused(tmp_path: Path):
+    Store(tmp_path)
+    about = json.loads((tmp_path / "store.json").read_text())
+    (tmp_path / "store.json").write_text(json.dumps(about | {"version": 2}))
+    with pytest.raises(StoreVersionError, match=r"has version 2; this Ekiden knows 1\. Upgrade it\."):
+        Store(tmp_path)
+
+
+def test_rows_are_filtered_counted_and_projected_in_parts_and_segments_alike(tmp_path: Path):
+    store = Store(tmp_path)
+    for first in (0, 10):
+        with store.writer() as writer:
+            writer.append([node(n, label="positive" if n % 2 else "negative") for n in range(first, first + 5)])
+        if first == 0:
+            store.compact()
+    positive = pc.field("label") == "positive"
+    with store.snapshot() as snapshot:
+        assert (snapshot.count(), snapshot.count(positive)) == (10, 4)
+        batches = list(snapshot.scan(columns=["state_id"], filter=positive, batch_rows=2))
+        assert all(batch.num_rows <= 2 for batch in batches)
+        assert sorted(n for batch in batches for n in batch.column(0).to_pylist()) == [1, 3, 11, 13]
+        assert snapshot.dataset().count_rows() == 10
+
+
+def test_a_column_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path):
+    with Store(tmp_path).snapshot() as snapshot:
+        with pytest.raises(StoreError, match="'label_'.*The columns are theorem_name, state_id"):
+            snapshot.scan(columns=["label_"])
+        with pytest.raises(StoreError, match="label_.*The columns are theorem_name, state_id"):
+            snapshot.count(pc.field("label_") == "positive")
+
+
+def test_a_snapshot_stays_as_it_was_while_rows_are_appended_and_compacted(tmp_path: Path):
+    store = Store(tmp_path)
+    append(store, 1, 2)
+    store.compact()
+    append(store, 3)
+    with store.snapshot() as snapshot:
+        for number in range(4, 20):
+            append(store, number)
+            store.compact()
+        shutil.rmtree(tmp_path / "parts")
+        assert snapshot.count() == 3
+        assert sorted(snapshot.scan(columns=["state_id"]).read_all().column(0).to_pylist()) == [1, 2, 3]
+        assert snapshot.count() == 3
+
+
+def test_many_recent_rows_are_read_through_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    store = Store(tmp_path / "store")
+    text = "x" * (6 << 20)
+    with store.writer() as writer:
+        for number in range(15):
+            writer.append([node(number, text=text)])
+    assert 15 * len(text) > snapshots.IN_MEMORY_BYTES
+    with store.snapshot() as snapshot:
+        table = snapshot.scan(columns=["state_id", "state_pp"]).read_all()
+        assert table.column(0).to_pylist() == list(range(15))
+        assert pc.unique(table.column(1)).to_pylist() == [text]
+        assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+def test_half_a_line_of_a_writer_that_lives_is_not_seen(tmp_path: Path):
+    store = Store(tmp_path)
+    with store.writer() as writer:
+        writer.append([node(1)])
+        with segment(tmp_path).open("ab") as file:
+            file.write(b'{"theorem_name":"t","st')
+        assert Store(tmp_path).found.findings == []
+        assert states(store) == [1]
+
+
+@pytest.mark.parametrize("tail", [b"{", b'{"theorem_name":"t","kind":"tactic","row_id":"r"}', b"\0" * 100_000])
+def test_half_a_line_of_a_dead_writer_is_cut_and_reported(tmp_path: Path, tail: bytes):
+    append(Store(tmp_path), 1, 2)
+    size = segment(tmp_path).stat().st_size
+    with segment(tmp_path).open("ab") as file:
+        file.write(tail)
+    store = Store(tmp_path)
+    name = f"{segment(tmp_path).parent.name}/000001"
+    assert store.found.findings == [
+        Finding("torn_tail", name, f"{len(tail)} bytes of a line that was never finished were cut")
+    ]
+    assert segment(tmp_path).stat().st_size == size
+    assert states(store) == [1, 2]
+    assert Store(tmp_path).found.findings == []
+
+
+@pytest.mark.parametrize(
+    "damage", [b"\0" * 50, b"[]", b"{}", b'{"state_id":"x"}', b"{{", b'"', b'{"row_id":"a"}{"row_id":"b"}']
+)
+def test_a_damaged_line_is_kept_aside_and_reported_and_the_others_are_there(tmp_path: Path, damage: bytes):
+    store = Store(tmp_path)
+    append(store, 1, 2)
+    lines = segment(tmp_path).read_bytes().splitlines()
+    segment(tmp_path).write_bytes(b"\n".join([lines[0], damage, b"\xff", lines[1], b""]))
+    with store.snapshot() as snapshot:
+        assert snapshot.count() == 2
+        assert [finding.kind for finding in snapshot.findings] == ["damaged_line", "damaged_line"]
+    assert [finding.kind for finding in store.compact().findings] == ["damaged_line", "damaged_line"]
+    (kept,) = (tmp_path / "aside").iterdir()
+    assert kept.read_bytes() == damage + b"\n\xff\n"
+    assert states(store) == [1, 2]
+
+
+def test_a_half_written_part_is_removed_and_reported(tmp_path: Path):
+    append(Store(tmp_path), 1)
+    (tmp_path / "parts" / ".1-a.parquet.0123.part").write_bytes(b"PAR1")
+    store = Store(tmp_path)
+    assert [finding.kind for finding in store.found.findings] == ["half_written_part"]
+    assert list((tmp_path / "parts").iterdir()) == []
+    assert states(store) == [1]
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100])
+def test_a_cut_part_is_set_aside_and_reported(tmp_path: Path, keep: int):
+    store = Store(tmp_path)
+    append(store, 1)
+    store.compact()
+    append(store, 2)
+    damaged = part(tmp_path)
+    damaged.write_bytes(damaged.read_bytes()[:keep])
+    with store.snapshot() as snapshot:
+        assert snapshot.count() == 1
+        assert [finding.kind for finding in snapshot.findings] == ["damaged_part"]
+    found = Store(tmp_path).found.findings
+    assert [(finding.kind, finding.name) for finding in found] == [("damaged_part", damaged.name)]
+    assert (tmp_path / "aside" / damaged.name).stat().st_size == keep
+    assert states(store) == [2]
+
+
+def test_a_part_with_a_changed_byte_is_found_when_all_is_read(tmp_path: Path):
+    store = Store(tmp_path)
+    append(store, *range(1000))
+    store.compact()
+    data = bytearray(part(tmp_path).read_bytes())
+    data[len(data) // 20] ^= 1
+    part(tmp_path).write_bytes(data)
+    assert Store(tmp_path).found.findings == []
+    (finding,) = store.check().findings
+    assert finding.kind == "damaged_part"
+    assert "moved to the folder 'aside'" in finding.detail
+    assert states(store) == []
+
+
+@pytest.fixture
+def unprivileged() -> Iterator[Path]:
+    """Yield a folder; what is then done is done as somebody who may write only what all may."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    if os.getuid() == 0:
+        os.seteuid(0)
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir():
+            path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_store_that_may_only_be_read_is_read(unprivileged: Path):
+    append(Store(unprivileged), 1)
+    Store(unprivileged).compact()
+    append(Store(unprivileged), 2)
+    for path in (unprivileged, *unprivileged.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    if os.getuid() == 0:
+        os.seteuid(65_534)
+    store = Store(unprivileged)
+    assert not store.found.is_complete
+    assert states(store) == [1, 2]
+    with pytest.raises(StoreError, match="cannot be compacted"):
+        store.compact()
+    with store.writer() as writer, pytest.raises(StoreError, match="Nothing was stored"):
+        writer.append([node(3)])
+    with store.writer() as writer, pytest.raises(StoreError, match="Nothing was stored"):
+        writer.append([Step(theorem_name="t", kind="message", row_id="mine")])
+    assert states(store) == [1, 2]
