@@ -19,7 +19,7 @@ _PATIENCE_S = 10.0
 _PYTHON_MINIMUM = "3.11"
 _VERSION = re.compile(r"\d+(?:\.\d+)+|\d+")
 
-Kind = Literal["python", "program", "model", "isolation"]
+Kind = Literal["python", "program", "model", "jobs", "isolation"]
 State = Literal["ok", "old", "missing", "broken"]
 
 
@@ -74,13 +74,16 @@ def wanted() -> Outside:
 
 
 def examine(outside: Outside, settings: Settings) -> list[Finding]:
-    """Look for everything on a list, at this Python, Lean and models, and at what holds an untrusted program here."""
-    with ThreadPoolExecutor(max_workers=4) as pool:
+    """Look for everything on a list, at this Python, Lean, models, who runs jobs, and what holds untrusted programs."""
+    from ekiden_orchestrator.doctor_jobs import examine_jobs
+
+    with ThreadPoolExecutor(max_workers=5) as pool:
+        jobs = pool.submit(examine_jobs, settings.slurm)
         lean, node = pool.submit(_lean, settings.lean), pool.submit(_node, settings.lean)
         programs = pool.map(_program, outside.program)
         confined, solver = pool.submit(_untrusted_lean), pool.submit(_solver_isolation)
         found = [_python(), lean.result(), node.result(), *programs, *_models(settings.budget, os.environ)]
-        return [*found, solver.result(), confined.result()]
+        return [*found, *jobs.result(), solver.result(), confined.result()]
 
 
 def _python() -> Finding:
@@ -91,7 +94,7 @@ def _python() -> Finding:
         required=True,
         minimum=_PYTHON_MINIMUM,
     )
-    return _finding("python", item, ".".join(map(str, sys.version_info[:3])))
+    return finding_of("python", item, ".".join(map(str, sys.version_info[:3])))
 
 
 def _lean(settings: LeanSettings) -> Finding:
@@ -106,7 +109,7 @@ def _lean(settings: LeanSettings) -> Finding:
         purpose=f"{purpose} ({lean.summary})" if lean.state == "ok" else purpose,
         how_to_get=lean.problem or HOW_TO_GET,
     )
-    return _finding("program", item, lean.version, state=lean.state)
+    return finding_of("program", item, lean.version, state=lean.state)
 
 
 def _node(settings: LeanSettings) -> Finding:
@@ -124,19 +127,19 @@ def _node(settings: LeanSettings) -> Finding:
     try:
         found = find_node(settings, wasm_home(settings), packaged_release())
     except LeanError as error:
-        return _finding("program", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
+        return finding_of("program", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
     return _program(item, None if found is None else str(found))
 
 
 def _program(item: WantedProgram, path: str | None = None) -> Finding:
     path = path or shutil.which(item.name)
     if path is None:
-        return _finding("program", item, None, state="missing")
+        return finding_of("program", item, None, state="missing")
     told = _run([path, *item.version])
     if told is None:
-        return _finding("program", item, None, state="broken")
+        return finding_of("program", item, None, state="broken")
     found = _VERSION.search(told)
-    return _finding("program", item, found.group() if found else None)
+    return finding_of("program", item, found.group() if found else None)
 
 
 def _models(settings: BudgetSettings, environ: Mapping[str, str]) -> list[Finding]:
@@ -152,9 +155,9 @@ def _models(settings: BudgetSettings, environ: Mapping[str, str]) -> list[Findin
     try:
         upstreams = find_upstreams(settings, environ)
     except BudgetError as error:
-        return [_finding("model", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")]
+        return [finding_of("model", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")]
     if not upstreams:
-        return [_finding("model", item, None, state="missing")]
+        return [finding_of("model", item, None, state="missing")]
     found: dict[tuple[str, str], Wanted] = {}
     for upstream in upstreams:
         variable = key_variable(upstream, settings)
@@ -162,7 +165,7 @@ def _models(settings: BudgetSettings, environ: Mapping[str, str]) -> list[Findin
         spoken = ", ".join(sorted(upstream.dialects))
         purpose = f"models at {upstream.base_url}, with {key}: {spoken}"
         found[upstream.name, upstream.base_url] = item.model_copy(update={"name": upstream.name, "purpose": purpose})
-    return [_finding("model", wanted, None) for wanted in found.values()]
+    return [finding_of("model", wanted, None) for wanted in found.values()]
 
 
 def _solver_isolation() -> Finding:
@@ -179,8 +182,8 @@ def _solver_isolation() -> Finding:
     except MarathonError:
         tried = None
     if tried is None:
-        return _finding("isolation", item, None, state="broken")
-    return _finding("isolation", item, tried.isolation, state="missing" if tried.refused else "ok")
+        return finding_of("isolation", item, None, state="broken")
+    return finding_of("isolation", item, tried.isolation, state="missing" if tried.refused else "ok")
 
 
 def _untrusted_lean() -> Finding:
@@ -195,20 +198,21 @@ def _untrusted_lean() -> Finding:
     try:
         enforced = probe()
     except WardenError as error:
-        return _finding("isolation", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
+        return finding_of("isolation", item.model_copy(update={"how_to_get": str(error)}), None, state="broken")
     held = {"other files": enforced.files, "the network": enforced.network, "other processes": enforced.tree}
     kept = [what for what, holds in held.items() if holds]
     loose = [what for what, holds in held.items() if not holds]
     told = f"{item.purpose}: kept from {_listed(kept)}" + (f", not from {_listed(loose)}" if loose else "")
     found = item.model_copy(update={"purpose": told})
-    return _finding("isolation", found, enforced.isolation, state="missing" if loose else "ok")
+    return finding_of("isolation", found, enforced.isolation, state="missing" if loose else "ok")
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:]))) or "nothing"
 
 
-def _finding(kind: Kind, item: Wanted, version: str | None, *, state: State | None = None) -> Finding:
+def finding_of(kind: Kind, item: Wanted, version: str | None, *, state: State | None = None) -> Finding:
+    """Return what was found of a thing; its state is told by the version where none is given."""
     if state is None:
         too_old = item.minimum and version and _numbers(version) < _numbers(item.minimum)
         state = "old" if too_old else "ok"

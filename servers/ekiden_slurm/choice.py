@@ -57,10 +57,12 @@ def which_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.en
     commands = SlurmCommands(settings, environ)
     if commands.where("sbatch") is None:
         return Reasoned("local", "there is no Slurm here")
+    named = environ.get("SLURM_CONF")
+    if named and not Path(named).is_file():  # the commands would look for it for a minute
+        return Reasoned("local", f"the variable SLURM_CONF names no file: {Path(named).name!r}")
     if commands.answers():
         return Reasoned("slurm", "a Slurm controller answers")
-    configurations = (environ.get("SLURM_CONF", ""), *_CONFIGURATIONS)
-    if any(file and Path(file).is_file() for file in configurations):
+    if named or any(Path(file).is_file() for file in _CONFIGURATIONS):
         return Reasoned("slurm", "there is a Slurm cluster, though its controller does not answer now")
     return Reasoned("local", "Slurm's commands are here, but no cluster")
 

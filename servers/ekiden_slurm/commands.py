@@ -88,7 +88,8 @@ class SlurmCommands:
         self._settings = settings
         given = os.environ if environ is None else environ
         self._path = given.get("PATH", os.defpath)
-        kept = {name: value for name, value in given.items() if name in KEPT or name.startswith("LC_")}
+        # hosts of MCP servers hand on an empty SLURM_CONF where there is none; it would be looked for as a file
+        kept = {name: value for name, value in given.items() if value and (name in KEPT or name.startswith("LC_"))}
         self._environment = {"PATH": os.defpath, **kept}
         self._counts: Counter[Program] = Counter()
         self._lock = Lock()  # guards the counts

@@ -98,6 +98,42 @@ def with_budget(chosen: Settings, **budget: object) -> Settings:
     return chosen.model_copy(update={"budget": BudgetSettings.model_validate(values)})
 
 
+def with_slurm(chosen: Settings, **slurm: object) -> Settings:
+    return chosen.model_copy(update={"slurm": chosen.slurm.model_copy(update=slurm)})
+
+
+def test_without_slurm_jobs_run_here_unless_the_settings_want_a_cluster(path: Path) -> None:
+    here = found(NOTHING, settings(path))
+    assert (here["slurm"].state, here["slurm"].prevents_work) == ("missing", False)
+    assert (here["jobs folder"].state, "local disk" in here["jobs folder"].purpose) == ("ok", False)
+    wanted_cluster = found(NOTHING, with_slurm(settings(path), executor="slurm"))
+    assert wanted_cluster["slurm"].prevents_work
+    assert "slurm" not in found(NOTHING, with_slurm(settings(path), executor="local"))
+
+
+def test_slurms_commands_without_a_cluster_or_with_some_gone_are_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLURM_CONF", raising=False)
+    for name in ("sbatch", "squeue", "scontrol", "sinfo"):
+        program(path, name, "echo 'fatal: Could not establish a configuration source' >&2; exit 1")
+    lacking = found(NOTHING, settings(path))["slurm"]
+    assert (lacking.state, lacking.how_to_get.startswith("scancel cannot be found")) == ("broken", True)
+    program(path, "scancel", "exit 1")
+    assert found(NOTHING, settings(path))["slurm"].how_to_get == "Slurm's commands are here, but no cluster"
+    monkeypatch.setenv("SLURM_CONF", str(path / "gone.conf"))
+    assert found(NOTHING, settings(path))["slurm"].how_to_get == "the variable SLURM_CONF names no file: 'gone.conf'"
+    (path / "gone.conf").touch()
+    silent = found(NOTHING, settings(path))
+    assert (silent["slurm"].state, "configuration source" in silent["slurm"].how_to_get) == ("broken", True)
+
+
+def test_a_jobs_folder_that_cannot_be_is_broken(path: Path) -> None:
+    (path / "file").touch()
+    folder = found(NOTHING, with_slurm(settings(path), jobs_dir=str(path / "file" / "jobs")))["jobs folder"]
+    assert (folder.state, folder.how_to_get) == ("broken", "it cannot be written; set slurm.jobs_dir to another one")
+
+
 def test_models_are_told_with_the_variable_of_their_key_and_never_the_key(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,13 +221,10 @@ def test_an_empty_machine_is_no_reason_for_alarm(tmp_path: Path) -> None:
     done = doctor(tmp_path, "--json")
     assert done.returncode == 0
     findings = {item["name"]: Finding.model_validate(item) for item in json.loads(done.stdout)}
-    assert list(findings) == ["python", "lean", "node", "coqtop", "models", "solver isolation", "judge isolation"]
-    assert [name for name, finding in findings.items() if finding.state == "missing"][:4] == [
-        "lean",
-        "node",
-        "coqtop",
-        "models",
-    ]
+    machine = ["python", "lean", "node", "coqtop", "models", "slurm", "jobs folder"]
+    assert list(findings) == [*machine, "solver isolation", "judge isolation"]
+    absent = [name for name, finding in findings.items() if finding.state == "missing"]
+    assert absent[:5] == ["lean", "node", "coqtop", "models", "slurm"]
 
 
 def test_the_table_says_what_each_thing_is_for_and_how_to_get_it(tmp_path: Path) -> None:
