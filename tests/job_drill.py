@@ -52,7 +52,7 @@ def kill_starters(folder: Path, rounds: int, seed: int) -> dict[str, int]:
     def start() -> None:
         from ekiden_jobs import local_start
 
-        local_start.main(starter_command(jobs, _SLOTS)[-2:])
+        local_start.main(starter_command(jobs, _SLOTS, 5.0)[-3:])
 
     def put_down(key: str) -> None:
         _die(lambda frame, _: frame.f_code.co_name == "could_start")

@@ -5,14 +5,13 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from ekiden_files import write_new
 from ekiden_jobs.array_status import status_of_array
 from ekiden_jobs.checks import check_request
+from ekiden_jobs.claim import bar_run
 from ekiden_jobs.errors import ExecutorUnavailableError, JobRequestError
 from ekiden_jobs.executor import LogTail, Preview, Statuses, StreamName
 from ekiden_jobs.folder import JobFolder, find_job, known_jobs, runner_command
@@ -21,7 +20,7 @@ from ekiden_jobs.local_processes import send, wait_for, wait_for_an_end
 from ekiden_jobs.local_queue import Due, LocalQueue, Unit
 from ekiden_jobs.local_script import script_of
 from ekiden_jobs.local_start import starter_command
-from ekiden_jobs.local_status import CANCELLED_CLAIM, LocalJob, Sight
+from ekiden_jobs.local_status import LocalJob, Sight
 from ekiden_jobs.request import JobKey, JobRequest
 from ekiden_jobs.status import JobStatus
 from ekiden_policies.jobs import next_pause
@@ -40,15 +39,17 @@ class LocalExecutor:
     its environment is what its request names and little else (`PATH`, `HOME`, the language and the like).
     """
 
-    def __init__(self, root: Path, *, slots: int | None = None) -> None:
+    def __init__(self, root: Path, *, slots: int | None = None, grace_s: float = 20.0) -> None:
         """Use a jobs folder.
 
         Args:
             root: The jobs folder; made when needed.
             slots: How many processors all jobs may take together; None: all that this process may use.
+            grace_s: How long a program may take to end after it was asked to.
         """
         self._root = root.resolve()
         self._slots = slots or _processors()
+        self._grace_s = grace_s
         self._queue = LocalQueue(self._root)
         self._jobs: dict[JobKey, LocalJob] = {}
 
@@ -193,10 +194,20 @@ class LocalExecutor:
             raise JobRequestError(f"Job {folder.key!r} was submitted to the executor {executor!r}: ask that one.")
 
     def _complete(self, folder: JobFolder) -> None:
-        """Finish a submission whose process died in the middle of it."""
+        """Finish a submission that was left half-way."""
+        job = self._job(folder)
+        if job.is_over:
+            return
         standing = folder.journal.standing()
-        if standing.intended is not None and standing.intended.executor == self.name and standing.submitted_at is None:
-            self._enqueue(folder, folder.request())
+        if standing.intended is None or standing.intended.executor != self.name:
+            return
+        if standing.submitted_at is None:
+            self._enqueue(folder, job.request)
+        elif not self._queue.holds(folder.key) and not all(
+            folder.run(unit.task).claim.exists() for unit in job.units(None)
+        ):
+            # The machine went down before all of the queue was on disk. What was begun is not begun again.
+            self._queue.add(_due(job.request, standing.intended.at))
 
     def _start_due(self) -> None:
         """Begin what is due, by a process that outlives this one and has a single thread.
@@ -206,7 +217,7 @@ class LocalExecutor:
         """
         if not self._queue.could_start(self._slots):
             return
-        command = starter_command(self._root, self._slots)
+        command = starter_command(self._root, self._slots, self._grace_s)
         environment = {
             name: value for name, value in os.environ.items() if name in _KEPT_VARIABLES or name.startswith("LC_")
         }
@@ -235,10 +246,9 @@ class LocalExecutor:
 
     def _end(self, folder: JobFolder, unit: Unit) -> None:
         """Keep a job or a task from running, or have its runner end it."""
-        with suppress(FileExistsError):
-            write_new(folder.run(unit.task).claim, CANCELLED_CLAIM, sync=True)
+        if bar_run(folder.run(unit.task).path):
             return
-        begun = self._queue.begun().get(unit)
+        begun = self._queue.begun_run(unit)
         if begun is not None:
             send(begun.process, signal.SIGTERM)
 

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from ekiden_files.whole import write_new, write_whole
+from ekiden_jobs.claim import bar_run
 from ekiden_jobs.records import CLAIM_FILE, ENDED_FILE
 from ekiden_warden.identity import ProcessIdentity, lives, this_process
 
 MAX_TRIES = 3
 """How often a run is begun whose process dies before it can claim its job."""
-NEVER_BEGAN = "never began"
-"""What the claim of a job says that was begun so often in vain."""
 
 _READY = b"r"
 _GO = b"g"
@@ -128,9 +127,17 @@ class LocalQueue:
 
     def could_start(self, slots: int) -> bool:
         """Tell, without a lock, whether `start_due` may have something to do."""
-        if _names(self._due):
-            return self.used(slots) < slots
-        return any(self._is_stillborn(begun) for begun in self.begun().values())
+        begun = self.begun()
+        running = [unit for unit, run in begun.items() if not self.is_over(run)]
+        for due in self.due():
+            if due.at_once is None or sum(unit.key == due.key for unit in running) < due.at_once:
+                return self.used(slots) + min(due.cpus, slots) <= slots
+        return any(self._is_stillborn(run) for run in begun.values())
+
+    def holds(self, key: str) -> bool:
+        """Tell whether something of a job waits or was begun and not yet seen to be over."""
+        waits = any(name.partition(".")[2] == key for name in _names(self._due))
+        return waits or any(unit.key == key for unit in self.begun())
 
     def start_due(self, slots: int, become: Callable[[Unit], NoReturn]) -> None:
         """Begin the runs that are due and for which there is room, in the order in which they were submitted.
@@ -205,8 +212,8 @@ class LocalQueue:
         if due.tries < MAX_TRIES:
             self._save(due._replace(tasks=due.tasks + rest))
             return
-        with contextlib.suppress(FileExistsError, FileNotFoundError):
-            write_new(begun.unit.folder(self.root) / CLAIM_FILE, NEVER_BEGAN, sync=True)
+        with contextlib.suppress(FileNotFoundError):
+            bar_run(begun.unit.folder(self.root))
 
     def _begin(self, due: Due, rest: Due, lock: int, become: Callable[[Unit], NoReturn]) -> Begun | None:
         """Begin a run in a process of its own; None if that died before it was told to go.

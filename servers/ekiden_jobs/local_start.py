@@ -13,28 +13,34 @@ from types import ModuleType
 from typing import NoReturn
 
 
-def starter_command(root: Path, slots: int) -> list[str]:
-    """Return the command that begins what is due."""
-    return [sys.executable, "-I", "-S", __file__, str(root), str(slots)]
+def starter_command(root: Path, slots: int, grace_s: float) -> list[str]:
+    """Return the command that begins what is due.
+
+    Args:
+        root: The jobs folder.
+        slots: How many processors all runs may take together.
+        grace_s: How long a program may take to end after it was asked to.
+    """
+    return [sys.executable, "-I", "-S", __file__, str(root), str(slots), str(grace_s)]
 
 
 def main(arguments: Sequence[str]) -> None:
     """Begin what is due.
 
     Args:
-        arguments: The jobs folder, and how many processors all runs may take together.
+        arguments: The last ones of `starter_command`.
     """
     from ekiden_jobs.local_queue import LocalQueue, Unit
     from ekiden_warden.identity import this_process
 
-    root, slots = Path(arguments[0]), int(arguments[1])
+    root, slots, grace_s = Path(arguments[0]), int(arguments[1]), float(arguments[2])
 
     def become_runner(unit: Unit) -> NoReturn:
         process = this_process()
         command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("run_job.py")), str(root / unit.key)]
-        command += ["--id", f"{process.pid}-{process.started}", "--keep-bounds"]
+        command += ["--id", f"{process.pid}-{process.started}", "--keep-bounds", "--grace-s", str(grace_s)]
         command += [] if unit.task is None else ["--task", f"{unit.task}"]
-        command += ["--afterwards", json.dumps(starter_command(root, slots))]
+        command += ["--afterwards", json.dumps(starter_command(root, slots, grace_s))]
         os.execv(command[0], command)  # noqa: S606 - an own program with an argument list
 
     LocalQueue(root).start_due(slots, become_runner)

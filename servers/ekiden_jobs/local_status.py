@@ -4,17 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from ekiden_jobs.claim import NOBODY, claim_owner
 from ekiden_jobs.folder import JobFolder, RunFolder
 from ekiden_jobs.journal import Ended, Standing, now
-from ekiden_jobs.local_queue import LocalQueue, Unit
+from ekiden_jobs.local_queue import MAX_TRIES, LocalQueue, Unit
 from ekiden_jobs.request import JobKey, JobRequest, task_key
 from ekiden_jobs.status import JobStatus
 from ekiden_policies.jobs import Outcome, Seen, decide_outcome
 from ekiden_warden.identity import ProcessIdentity, lives, this_process
 from ekiden_warden.strays import end_strays
-
-CANCELLED_CLAIM = "cancelled"
-"""What the claim of a job says that was cancelled before it ran: nobody can run it then."""
 
 _WORDS: Mapping[Outcome, str] = {
     "ok": "COMPLETED",
@@ -58,23 +56,32 @@ class LocalJob:
         units = self.units(task)
         if any(unit.task not in self._over for unit in units):
             standing = self.folder.journal.standing()
-            found: list[Ended] = []
-            if _is_local(standing):
-                found = [ended for unit in units if (ended := self._end_of(unit, standing, sight.queue))]
-            if found:
-                standing = self._write_down(found)
+            if _is_local(standing) and any(self._is_ended(unit, standing, sight.queue) for unit in units):
+                standing = self._write_down(units, sight.queue)
             for number, ended in standing.ended.items():
                 self._over[number] = self._ended_status(ended, standing)
             return [self._over.get(unit.task) or self._living_status(unit, standing, sight) for unit in units]
         return [self._over[unit.task] for unit in units]
 
-    def _end_of(self, unit: Unit, standing: Standing, queue: LocalQueue) -> Ended | None:
-        """Return how a job or task ended of which that is not yet written down; None if it waits or runs."""
+    @property
+    def is_over(self) -> bool:
+        """Whether all of it was seen to have ended."""
+        return all(unit.task in self._over for unit in self.units(None))
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether all of it was begun, or must never be."""
+        return all(self.folder.run(unit.task).claim.exists() for unit in self.units(None))
+
+    def _is_ended(self, unit: Unit, standing: Standing, queue: LocalQueue) -> bool:
+        """Tell whether a job or task has ended of which that is not yet written down."""
         run = self.folder.run(unit.task)
         if unit.task in standing.ended or not run.claim.exists():
-            return None
-        if run.ended() is None and _lives(unit, run, queue):
-            return None
+            return False
+        return run.ended() is not None or claim_owner(run.path) == NOBODY or not _lives(unit, run, queue)
+
+    def _end_of(self, unit: Unit, standing: Standing) -> Ended:
+        run = self.folder.run(unit.task)
         cancelled = bool({None, unit.task} & standing.cancelled)
         record = run.end_record()
         if record is None:
@@ -106,6 +113,8 @@ class LocalJob:
         outcome: Outcome
         if cancelled:
             outcome, reason = "cancelled", "It was cancelled."
+        elif started is None and claim_owner(run.path) == NOBODY:
+            outcome, reason = "lost", f"It was begun {MAX_TRIES} times and never came to run."
         elif started is None:
             outcome, reason = "lost", "The process that was to run it is gone and left no record."
         elif started.boot != this_process().boot:
@@ -123,13 +132,15 @@ class LocalJob:
             ended_at=now(),
         )
 
-    def _write_down(self, found: Sequence[Ended]) -> Standing:
-        """Add ends to the journal, once each, whoever else has seen them."""
+    def _write_down(self, units: Sequence[Unit], queue: LocalQueue) -> Standing:
+        """Add to the journal what has ended, once each, whoever else has seen it; return where the job stands then."""
         with self.folder.locked():
             standing = self.folder.journal.standing()
-            if fresh := [ended for ended in found if ended.task not in standing.ended]:
-                self.folder.journal.extend(fresh)
-                standing.ended.update({ended.task: ended for ended in fresh})
+            # Looked at again under the lock: whoever cancels says so before the program hears of it.
+            ends = [self._end_of(unit, standing) for unit in units if self._is_ended(unit, standing, queue)]
+            if ends:
+                self.folder.journal.extend(ends)
+                standing.ended.update({ended.task: ended for ended in ends})
             if all(unit.task in standing.ended for unit in self.units(None)):
                 self.folder.drop_secrets()
         return standing

@@ -14,7 +14,9 @@ from ekiden_jobs import JobKey, JobRequest, JobRequestError, Resources, task_key
 from ekiden_jobs.folder import JobFolder
 from ekiden_jobs.journal import Intended
 from ekiden_jobs.local import LocalExecutor
+from ekiden_jobs.local_queue import MAX_TRIES, Begun, LocalQueue
 from ekiden_jobs.local_start import starter_command
+from ekiden_warden.identity import ProcessIdentity
 from executor_conformance import Bed, ExecutorConformance, lives
 
 SLOTS = 2
@@ -25,7 +27,7 @@ def bed(tmp_path: Path) -> Iterator[Bed]:
     """A local executor; whatever still runs when the test is over is ended."""
     jobs, folder = tmp_path / "jobs", tmp_path / "work"
     folder.mkdir()
-    executor = LocalExecutor(jobs, slots=SLOTS)
+    executor = LocalExecutor(jobs, slots=SLOTS, grace_s=1.0)
 
     def made_to_wait() -> Resources:
         (folder / "hold").mkdir()
@@ -168,7 +170,54 @@ def test_starting_what_is_due_again_and_again_runs_nothing_twice(bed: Bed) -> No
     requests = [bed.request("echo $EKIDEN_JOB >> runs") for _ in range(3)]
     for request in requests:
         bed.executor.submit(request)
-    starters = [subprocess.Popen(starter_command(bed.jobs, 8)) for _ in range(4)]
+    starters = [subprocess.Popen(starter_command(bed.jobs, 8, 5.0)) for _ in range(4)]
     assert [starter.wait() for starter in starters] == [0, 0, 0, 0]
     bed.executor.wait([request.key for request in requests], 50)
     assert len((bed.folder / "runs").read_text().split()) == 3
+
+
+def test_a_program_that_will_not_end_is_killed_with_all_that_it_started(bed: Bed) -> None:
+    ready = bed.fifo("ready")
+    request = bed.request("trap '' TERM; sleep 600 & echo $! > ready; while :; do sleep 600; done")
+    bed.executor.submit(request)
+    child = int(ready.read_text())
+    bed.executor.cancel([request.key])
+    status = bed.end_of(request.key)
+    assert (status.outcome, status.signal) == ("cancelled", signal.SIGKILL)
+    assert not lives(child)
+
+
+def test_a_job_that_the_queue_lost_with_the_machine_runs_all_the_same(bed: Bed) -> None:
+    request = bed.request("echo run >> runs", tasks=((), ()), resources=bed.made_to_wait())
+    bed.executor.submit(request)
+    for path in (bed.jobs / ".local" / "due").iterdir():
+        path.unlink()
+    assert bed.executor.status([request.key])[request.key].phase == "pending"
+    bed.executor.cancel([JobKey("hold")])
+    assert bed.end_of(request.key).outcome == "ok"
+    assert (bed.folder / "runs").read_text() == "run\nrun\n"
+
+
+def test_only_the_end_of_a_large_log_is_read(bed: Bed) -> None:
+    request = bed.request("true")
+    bed.end(request)
+    with (bed.jobs / request.key / "out.log").open("ab") as log:
+        log.truncate(1 << 38)
+        log.seek(0, 2)
+        log.write(b"the end\n")
+    tail = bed.executor.logs(request.key, "out", last_lines=1, last_bytes=8)
+    assert (tail.text, tail.size_bytes, tail.truncated) == ("the end\n", (1 << 38) + 8, True)
+
+
+def test_a_job_whose_processes_die_before_they_can_run_it_is_given_up(bed: Bed) -> None:
+    request = bed.request("true", resources=bed.made_to_wait())
+    bed.executor.submit(request)
+    queue = LocalQueue(bed.jobs)
+    (due,) = queue.due()
+    gone = Begun(due._replace(tries=MAX_TRIES - 1), ProcessIdentity(1, "never", "at no time"))
+    text = json.dumps({"due": gone.due._asdict(), "process": gone.process})
+    (bed.jobs / ".local" / "begun" / request.key).write_text(text)
+    (bed.jobs / ".local" / "due" / due.file_name).unlink()
+    status = bed.end_of(request.key)
+    assert (status.outcome, status.started_at) == ("lost", None)
+    assert "never came to run" in status.reason
