@@ -37,7 +37,7 @@ class SlurmSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     executor: Literal["auto", "slurm", "local"] = Field(
-        description="What runs jobs: auto is Slurm where it is installed and answers, else processes of this machine."
+        description="What runs jobs: auto is Slurm where a cluster is configured, else processes of this machine."
     )
     jobs_dir: str = Field(min_length=1, description="Folder of jobs, relative to the working directory.")
     workspace: str = Field(
