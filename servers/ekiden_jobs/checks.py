@@ -1,7 +1,6 @@
 """Which requests can be jobs."""
 
 import re
-import signal
 from collections.abc import Iterator
 
 from ekiden_jobs.errors import JobRequestError
@@ -11,6 +10,9 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 RESERVED = frozenset({"EKIDEN_JOB", "EKIDEN_TASK", "EKIDEN_RESTARTS"})
 """The variables that the runner sets."""
+
+WARNINGS = frozenset({"ALRM", "HUP", "INT", "QUIT", "USR1", "USR2"})
+"""The signals that a runner passes on and that do not mean that the job is to end."""
 
 
 def check_request(request: JobRequest) -> None:
@@ -75,8 +77,8 @@ def _resource_troubles(resources: Resources) -> Iterator[str]:
 
 
 def _limit_troubles(request: JobRequest) -> Iterator[str]:
-    if f"SIG{request.warn_signal}" not in signal.Signals.__members__ or request.warn_signal in {"KILL", "STOP"}:
-        yield f"{request.warn_signal!r} is no signal that can warn a program; USR1 is one."
+    if request.warn_signal not in WARNINGS:
+        yield f"{request.warn_signal!r} is no signal that can warn a program; these are: {', '.join(sorted(WARNINGS))}."
     limit_s = request.resources.time_limit_s
     if request.warn_s is not None and request.warn_s < 1:
         yield f"warn_s is {request.warn_s!r}; it must be at least 1."

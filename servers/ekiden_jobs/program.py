@@ -248,13 +248,14 @@ def _become_program(launch: Launch, descriptors: Sequence[int], parent: int) -> 
         os.execvpe(launch.command[0], list(launch.command), dict(launch.environment))  # noqa: S606
     except FileNotFoundError as error:
         place = f"folder {launch.folder!r}" if error.filename == launch.folder else f"program {launch.command[0]!r}"
-        _complain(f"ekiden: there is no {place}\n")
+        complain(f"there is no {place}")
     except BaseException as error:  # noqa: BLE001 - the last stop of a forked child: report and leave
         code = _MAY_NOT_START
-        _complain(f"ekiden: cannot run {launch.command[0]!r} in {launch.folder!r}: {error}\n")
+        complain(f"cannot run {launch.command[0]!r} in {launch.folder!r}: {error}")
     os._exit(code)
 
 
-def _complain(text: str) -> None:
+def complain(text: str) -> None:
+    """Say something where complaints go, if anybody can still hear it."""
     with contextlib.suppress(OSError):
-        os.write(2, text.encode())
+        os.write(2, f"ekiden: {text}\n".encode())

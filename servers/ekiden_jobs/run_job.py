@@ -10,7 +10,7 @@ from types import ModuleType
 
 if __name__ == "__main__":
     # What asks the job to end before the runner can listen has to wait until it can.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1})
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     installation = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - quick to start
     sys.path.append(installation)
     # Empty packages stand in for ours, whose `__init__` imports what is for those who submit.

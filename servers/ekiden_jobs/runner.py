@@ -6,7 +6,6 @@ It is started by `run_job.py` and uses the standard library alone.
 import json
 import os
 import signal
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from ekiden_files import write_whole
 from ekiden_jobs.claim import LeaveError, claim_run
-from ekiden_jobs.program import Bounds, Finish, Launch, Listener, run_program
+from ekiden_jobs.program import Bounds, Finish, Launch, Listener, complain, run_program
 from ekiden_jobs.records import (
     CANNOT_START,
     ENDED_FILE,
@@ -31,6 +30,8 @@ Request = dict[str, Any]
 
 _USAGE = "FOLDER [--id ID] [--task N] [--restarts N] [--grace-s S] [--keep-bounds] [--afterwards JSON-LIST]"
 _USAGE_ERROR = 2
+_ENDING = (signal.SIGTERM, signal.SIGKILL)
+_HEAR_OUT_S = 1.0
 
 
 class Options(NamedTuple):
@@ -60,15 +61,15 @@ def main(arguments: Sequence[str]) -> int:
     try:
         options = read_options(arguments, os.environ)
     except (ValueError, KeyError, IndexError) as error:
-        _complain(f"cannot understand {' '.join(arguments)!r} ({error!r}); it must be: {_USAGE}")
+        complain(f"cannot understand {' '.join(arguments)!r} ({error!r}); it must be: {_USAGE}")
         return _USAGE_ERROR
     try:
         return _Runner(options, Listener()).run()
     except LeaveError as error:
-        _complain(f"{error}")
+        complain(f"{error}")
         return error.code
     except (OSError, ValueError, KeyError, IndexError) as error:
-        _complain(f"cannot run the job in {str(options.folder)!r}: {error}")
+        complain(f"cannot run the job in {str(options.folder)!r}: {error}")
         return CANNOT_START
     finally:
         if options.afterwards:
@@ -120,7 +121,7 @@ class _Runner:
         try:
             finish = self._run_program(number, is_last=is_last)
         except OSError as error:  # such as secrets that are gone, a full disk, too many processes
-            _complain(f"cannot run the job in {str(self._folder)!r}: {error}")
+            complain(f"cannot run the job in {str(self._folder)!r}: {error}")
             finish = Finish(CANNOT_START, None, "", 0)
         return self._end(finish, number, is_last=is_last)
 
@@ -133,7 +134,16 @@ class _Runner:
         write_whole(self._folder / STARTED_FILE, as_json(record), sync=True)
         if is_last:
             self._drop_secrets()
-        return run_program(self._launch(secrets), self._bounds(), self._listener)
+        finish = run_program(self._launch(secrets), self._bounds(), self._listener)
+        self._hear_out(finish)
+        return finish
+
+    def _hear_out(self, finish: Finish) -> None:
+        """Wait a moment for the signal that this process gets too where the system ends all of a job, in any order."""
+        was_ended = finish.signal in _ENDING or finish.exit_code in {128 + number for number in _ENDING}
+        give_up_at = time.monotonic() + (_HEAR_OUT_S if was_ended and not finish.limit else 0.0)
+        while not self._is_asked_now() and (left_s := give_up_at - time.monotonic()) > 0:
+            self._listener.wait(left_s)
 
     def _pause(self, seconds: float) -> None:
         self._listener.wait(seconds)
@@ -195,7 +205,7 @@ class _Runner:
             if is_last or record.is_final:
                 self._drop_secrets()
         except OSError as error:
-            _complain(f"cannot write how the job ended: {error}")
+            complain(f"cannot write how the job ended: {error}")
         return record.shell_code
 
 
@@ -203,9 +213,4 @@ def _start_afterwards(command: Sequence[str]) -> None:
     try:
         os.posix_spawn(command[0], list(command), os.environ, setsid=True, setsigmask=())
     except OSError as error:
-        _complain(f"cannot start {command!r}: {error}")
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"ekiden: {text}\n")
-    sys.stderr.flush()
+        complain(f"cannot start {command!r}: {error}")

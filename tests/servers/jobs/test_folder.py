@@ -150,6 +150,7 @@ def test_an_unreadable_request_is_told_with_its_file(tmp_path: Path, request_: J
         ({"resources": Resources(memory_mb=1, memory_mb_per_cpu=1)}, "not both"),
         ({"resources": Resources(gpus=1, gres="gpu:1")}, "not both"),
         ({"warn_signal": "KILL"}, "'KILL' is no signal that can warn"),
+        ({"warn_signal": "TERM"}, "these are: ALRM, HUP, INT, QUIT, USR1, USR2"),
         ({"warn_signal": "SIGUSR1"}, "'SIGUSR1' is no signal"),
         ({"warn_s": 0}, "warn_s is 0"),
         ({"warn_s": 60, "resources": Resources(time_limit_s=60)}, "only 60 s"),

@@ -218,6 +218,19 @@ def test_a_program_that_will_not_end_is_killed_after_its_grace(tmp_path: Path):
     assert ended(job.folder.run())[4:8] == (None, 9, "", ("SIGTERM",))
 
 
+@pytest.mark.parametrize("end", ["kill -TERM $$", "kill -KILL $$", "exit 143"])
+def test_a_signal_to_all_of_a_job_is_heard_though_the_program_dies_of_it_first(tmp_path: Path, end: str):
+    job = Job(tmp_path, shell(f'echo $$ > "$MEET"; {end}'), requeues=1)
+    runner = job.start("7")
+    program = int(job.hear())
+    with suppress(ProcessLookupError):  # its runner has seen its end already
+        assert wait_end(watch_end(program))
+    runner.terminate()
+    finish(runner)
+    record = ended(job.folder.run())
+    assert (record.heard, record.is_final) == (("SIGTERM",), False)
+
+
 def test_a_stopped_program_can_be_ended(tmp_path: Path):
     job = Job(tmp_path, shell('echo $$ > "$MEET"; kill -STOP $$'))
     runner = job.start()
