@@ -15,8 +15,8 @@ from ekiden_store.arrow import pa
 from ekiden_store.errors import DamagedPartError, StoreError
 from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
-from ekiden_store.parts import ROW_GROUP_ROWS, NewPart, Part, listed_parts, open_part, rows_dataset, writing_part
-from ekiden_store.repair import keep_aside, tidy
+from ekiden_store.parts import ROW_GROUP_ROWS, Part, RowWriter, listed_parts, open_part, rows_dataset, writing_part
+from ekiden_store.repair import keep_aside, remove_empty_folders, tidy
 from ekiden_store.segments import Segment, listed_segments, sealed, torn_bytes
 
 PART_ROWS = 1_000_000
@@ -78,6 +78,7 @@ def _compact(layout: Layout, part_rows: int, done: Compaction) -> None:
         pass
     while small := _small_parts(layout, part_rows, done):
         _merge(layout, small, done)
+    remove_empty_folders(layout.wal)
 
 
 def _segments_to_part(layout: Layout, waiting: Iterator[Segment], part_rows: int, done: Compaction) -> bool:
@@ -116,7 +117,7 @@ def _usable(waiting: Iterator[Segment], held: ExitStack) -> Iterator[tuple[Segme
             yield segment, file
 
 
-def _add_segment(layout: Layout, part: NewPart, segment: Segment, file: BinaryIO, findings: list[Finding]) -> None:
+def _add_segment(layout: Layout, part: RowWriter, segment: Segment, file: BinaryIO, findings: list[Finding]) -> None:
     size = os.fstat(file.fileno()).st_size
     if torn := torn_bytes(file):
         findings.append(Finding("torn_tail", segment.name, f"{torn} bytes of a line that was never finished were cut"))

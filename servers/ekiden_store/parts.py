@@ -4,7 +4,7 @@ import json
 import secrets
 import time
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -17,7 +17,8 @@ from ekiden_store.schema import STEP_SCHEMA
 
 ROW_GROUP_ROWS = 65_536
 _ROW_GROUP_BYTES = 64 << 20
-_FORMAT = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
+_READING = ds.ParquetFragmentScanOptions(pre_buffer=False, page_checksum_verification=True)
+_FORMAT = ds.ParquetFileFormat(default_fragment_scan_options=_READING)
 _VERSION = "ekiden.schema_version"
 
 
@@ -144,24 +145,24 @@ def _part_names(folder: Path) -> list[str]:
 
 
 class RowWriter:
-    """Writes tables of rows to a Parquet file, in row groups that fit into memory."""
+    """Writes tables of rows to a Parquet file, in row groups that fit into memory.
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._writer = pq.ParquetWriter(
-            file,
-            STEP_SCHEMA,
-            compression="zstd",
-            use_dictionary=[name for name in STEP_SCHEMA.names if name != "row_id"],
-            column_encoding={"row_id": "DELTA_BYTE_ARRAY"},
-            write_page_checksum=True,
-        )
+    Attributes:
+        contents: What the file holds: to be filled in while it is written.
+        rows: How many rows were written.
+    """
+
+    def __init__(self, parquet: Any) -> None:
+        self.contents = Contents()
+        self.rows = 0
+        self._parquet = parquet
         self._waiting: list[Any] = []
         self._waiting_rows = 0
         self._waiting_bytes = 0
-        self.rows = 0
 
     def write(self, table: Any) -> None:
-        """Write the rows of a table, which has `STEP_SCHEMA`."""
+        """Add the rows of a table, which has `STEP_SCHEMA`."""
+        self.rows += table.num_rows
         for batch in table.to_batches(max_chunksize=ROW_GROUP_ROWS // 4):
             self._waiting.append(batch)
             self._waiting_rows += batch.num_rows
@@ -169,59 +170,56 @@ class RowWriter:
             if self._waiting_rows >= ROW_GROUP_ROWS or self._waiting_bytes >= _ROW_GROUP_BYTES:
                 self._flush()
 
-    def close(self, contents: Contents) -> None:
+    def finish(self) -> None:
         """Write what is left, and what the file holds."""
         self._flush()
-        lists = (contents.segments, contents.replaces, contents.imports)
-        self._writer.add_key_value_metadata(
-            {
-                _VERSION: str(SCHEMA_VERSION),
-                **{key.decode(): json.dumps(sorted(names)) for key, names in zip(_CONTENT_KEYS, lists, strict=True)},
-            }
-        )
-        self._writer.close()
+        lists = (self.contents.segments, self.contents.replaces, self.contents.imports)
+        held = {key.decode(): json.dumps(sorted(names)) for key, names in zip(_CONTENT_KEYS, lists, strict=True)}
+        self._parquet.add_key_value_metadata({_VERSION: str(SCHEMA_VERSION), **held})
 
     def _flush(self) -> None:
         if self._waiting:
-            table = pa.Table.from_batches(self._waiting, STEP_SCHEMA)
-            self._writer.write_table(table, row_group_size=ROW_GROUP_ROWS)
-            self.rows += self._waiting_rows
+            self._parquet.write_table(pa.Table.from_batches(self._waiting, STEP_SCHEMA), row_group_size=ROW_GROUP_ROWS)
             self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
 
 
-class NewPart:
-    """A part that is being written.
+@contextmanager
+def writing_rows(file: BinaryIO) -> Generator[RowWriter]:
+    """Write rows to an open file as Parquet.
 
-    Attributes:
-        name: What its file will be called.
-        contents: What it holds: to be filled in while it is written.
+    Raises:
+        OSError: It cannot be written.
     """
-
-    def __init__(self, name: str, writer: RowWriter) -> None:
-        self.name = name
-        self.contents = Contents()
-        self.rows = 0
-        self._writer = writer
-
-    def write(self, table: Any) -> None:
-        """Add the rows of a table, which has `STEP_SCHEMA`."""
-        self._writer.write(table)
-        self.rows += table.num_rows
+    parquet = pq.ParquetWriter(
+        file,
+        STEP_SCHEMA,
+        compression="zstd",
+        use_dictionary=[name for name in STEP_SCHEMA.names if name != "row_id"],
+        column_encoding={"row_id": "DELTA_BYTE_ARRAY"},
+        write_page_checksum=True,
+    )
+    try:
+        writer = RowWriter(parquet)
+        yield writer
+        writer.finish()
+        parquet.close()
+    except BaseException:
+        with suppress(OSError, ValueError, pa.ArrowException):
+            parquet.close()
+        parquet.is_open = False  # else it would try once more when it is collected
+        raise
 
 
 @contextmanager
-def writing_part(folder: Path) -> Generator[NewPart]:
+def writing_part(folder: Path) -> Generator[RowWriter]:
     """Write a new part, which is there when all of it is, and survives a crash of the machine then.
 
     Raises:
         OSError: It cannot be written; nothing of it stays.
     """
     name = f"{time.time_ns() // 1_000_000}-{secrets.token_hex(6)}.parquet"
-    with writing_whole(folder / name, sync=True) as file:
-        writer = RowWriter(file)
-        part = NewPart(name, writer)
-        yield part
-        writer.close(part.contents)
+    with writing_whole(folder / name, sync=True) as file, writing_rows(file) as writer:
+        yield writer
 
 
 def rows_dataset(fragments: Iterable[Any]) -> Any:

@@ -84,7 +84,7 @@ def tidy(layout: Layout, findings: list[Finding]) -> None:
     for segment in listed_segments(layout.wal):
         if segment.name in held.segments:
             segment.path.unlink()
-    _remove_empty_folders(layout.wal)
+    remove_empty_folders(layout.wal)
 
 
 def keep_aside(layout: Layout, segment: Segment, line: bytes) -> Finding:
@@ -140,7 +140,12 @@ def _cut_torn_tail(segment: Segment, findings: list[Finding]) -> None:
             findings.append(Finding("torn_tail", segment.name, detail))
 
 
-def _remove_empty_folders(wal: Path) -> None:
+def remove_empty_folders(wal: Path) -> None:
+    """Remove the folders of writers whose segments are all compacted; such a writer makes its folder again.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
     for folder in wal.iterdir():
         if folder.is_dir() and not any(folder.iterdir()):
             try:

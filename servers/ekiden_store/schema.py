@@ -5,6 +5,7 @@ from typing import Any
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.columns import COLUMNS, REFERENCE_COLUMNS, SCHEMA_VERSION, Column
+from ekiden_store.errors import StoreError
 
 __all__ = ["LINE_SCHEMA", "REFERENCE_SCHEMA", "SCHEMA_VERSION", "STEP_SCHEMA", "conformed"]
 
@@ -35,7 +36,7 @@ def conformed(table: Any) -> Any:
     """Return a table of rows with `STEP_SCHEMA`: its columns, cast, with defaults where there is nothing.
 
     Raises:
-        ArrowInvalid: A value does not fit its column.
+        StoreError: A value does not fit its column.
     """
     return pa.table([_filled(table, column) for column in COLUMNS], schema=STEP_SCHEMA)
 
@@ -47,7 +48,10 @@ def _filled(table: Any, column: Column) -> Any:
         return _defaults(column, rows)
     values = table.column(column.name)
     if values.type != wanted:
-        values = values.cast(wanted)
+        try:
+            values = values.cast(wanted)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise StoreError(f"The column {column.name!r} is to hold {wanted} values: {error}") from error
     if column.is_nullable or not values.null_count:
         return values
     if values.null_count == rows:

@@ -2,8 +2,8 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
@@ -12,7 +12,7 @@ from ekiden_store.arrow import ds, pa
 from ekiden_store.errors import DamagedPartError, StoreError
 from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
-from ekiden_store.parts import Contents, Part, RowWriter, file_fragment, listed_parts, open_part, rows_dataset
+from ekiden_store.parts import Contents, Part, file_fragment, listed_parts, open_part, rows_dataset, writing_rows
 from ekiden_store.schema import STEP_SCHEMA
 from ekiden_store.segments import Segment, listed_segments
 
@@ -85,19 +85,27 @@ class Snapshot:
             batch_rows: At most how many rows a batch holds.
 
         Raises:
-            StoreError: There is no such column.
+            StoreError: There is no such column, or the filter cannot be used.
+            DamagedPartError: A part is damaged; this may be found only while batches are taken.
         """
-        return self._scanner(columns, filter, batch_rows).to_reader()
+        reader = self._scanner(columns, filter, batch_rows).to_reader()
+        return pa.RecordBatchReader.from_batches(reader.schema, _read(reader))
 
     def count(self, filter: Any = None) -> int:
         """Return how many rows there are, or how many the filter lets through.
 
         Raises:
             StoreError: There is no such column.
+            DamagedPartError: A part is damaged.
         """
-        return self._scanner([] if filter is None else None, filter, _BATCH_ROWS).count_rows()
+        scanner = self._scanner([] if filter is None else None, filter, _BATCH_ROWS)
+        with _damage_told():
+            return scanner.count_rows()
 
     def _scanner(self, columns: Sequence[str] | None, filter_: Any, batch_rows: int) -> Any:
+        known = ", ".join(STEP_SCHEMA.names)
+        if unknown := [name for name in columns or () if name not in STEP_SCHEMA.names]:
+            raise StoreError(f"There is no column {unknown[0]!r}. The columns are {known}.")
         try:
             return self.dataset().scanner(
                 columns=None if columns is None else list(columns),
@@ -106,10 +114,9 @@ class Snapshot:
                 batch_readahead=4,
                 fragment_readahead=1,
             )
-        except pa.ArrowInvalid as error:
-            raise StoreError(
-                f"Rows cannot be read: {error}. The columns are {', '.join(STEP_SCHEMA.names)}."
-            ) from error
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            reason = str(error).partition(" in theorem_name")[0]  # pyarrow lists the whole schema after it
+            raise StoreError(f"The filter cannot be used: {reason}. The columns are {known}.") from error
 
     def _recent(self) -> Any:
         """Return the rows that are in no part yet."""
@@ -126,12 +133,11 @@ class Snapshot:
     def _spilled(self, tables: list[Any], recent: Iterator[Any]) -> Any:
         try:
             with tempfile.NamedTemporaryFile(prefix="ekiden-store-", suffix=".parquet") as file:
-                writer = RowWriter(cast("BinaryIO", file))
-                while tables:
-                    writer.write(tables.pop(0))
-                for table in recent:
-                    writer.write(table)
-                writer.close(Contents())
+                with writing_rows(cast("BinaryIO", file)) as writer:
+                    while tables:
+                        writer.write(tables.pop(0))
+                    for table in recent:
+                        writer.write(table)
                 file.flush()
                 reopened = pa.OSFile(file.name)
         except OSError as error:
@@ -150,6 +156,19 @@ class Snapshot:
 
     def _note(self, segment: str, line: bytes) -> None:
         self.findings.append(Finding("damaged_line", segment, f"{len(line)} bytes hold no row"))
+
+
+def _read(reader: Any) -> Iterator[Any]:
+    with _damage_told():
+        yield from reader
+
+
+@contextmanager
+def _damage_told() -> Generator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise DamagedPartError(f"A part is damaged: {error} Check the store: that moves it aside.") from error
 
 
 def take_snapshot(layout: Layout) -> Snapshot:

@@ -1,0 +1,148 @@
+"""Files of expert iteration and of other stores, brought into a store."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ekiden_store import Step, Store, StoreError, StoreVersionError
+from ekiden_store.arrow import pa, pq
+from servers.store.test_schema import REFERENCE
+
+ROWS: list[dict[str, object]] = [
+    dict(zip(REFERENCE.names, values, strict=True))
+    for values in (
+        ("and_comm", 0, "⊢ a ∧ b ↔ b ∧ a", "", None, "positive", 0, 1, 0.0, 0.0, False, 1771000000000, 0.5, 3),
+        ("and_comm", 1, "", "tauto", 0, "positive", 1, 0, -10.0, 1.25, True, 1771000000000, 1.0, 1),
+        ("and_comm", 2**64 - 1, "⊢ b", "simp", 0, "negative", 1, -1, -0.5, -1e6, False, 1771000000000, 0.0, 0),
+        ("or_comm", 0, "⊢ a ∨ b", "", None, "lost", 0, -1, 0.0, 0.0, False, 1771000000001, 0.0, 0),
+    )
+]
+
+
+def reference_file(folder: Path, *, columns: int = 14, schema: Any = REFERENCE, name: str = "iter_1.parquet") -> Path:
+    table = pa.Table.from_pylist(ROWS, schema=REFERENCE).cast(schema)
+    pq.write_table(table.select(REFERENCE.names[:columns]), folder / name)
+    return folder / name
+
+
+def rows(store: Store) -> list[dict[str, object]]:
+    with store.snapshot() as snapshot:
+        return snapshot.scan().read_all().to_pylist()
+
+
+@pytest.mark.parametrize("columns", [12, 14])
+def test_a_file_of_the_reference_is_upgraded(tmp_path: Path, columns: int):
+    store = Store(tmp_path / "store")
+    done = store.import_parquet(reference_file(tmp_path, columns=columns), origin="search")
+    assert (done.rows, done.known) == (4, 0)
+    found = rows(store)
+    defaults = {"q_value": 0.0, "visits": 0} if columns == 12 else {}
+    expected = [row | defaults for row in ROWS]
+    expected[3] = expected[3] | {"label": "unknown"}
+    assert [{name: row[name] for name in REFERENCE.names} for row in found] == expected
+    assert [row["attempt_id"] for row in found] == ["iter_1/and_comm"] * 3 + ["iter_1/or_comm"]
+    assert [row["step"] for row in found] == [0, 1, 2, 3]
+    assert [row["scored"] for row in found] == [False, True, False, False]
+    assert [row["outcome"] for row in found] == ["", "ok", "ok", ""]
+    assert [row["state_after"] for row in found] == [row["state_pp"] for row in ROWS]
+    assert {(row["origin"], row["source"], row["run_id"], row["kind"], row["state_before"]) for row in found} == {
+        ("search", "iter_1.parquet", "iter_1", "search_node", None)
+    }
+    assert len({row["row_id"] for row in found}) == 4
+
+
+def test_known_proofs_hold_the_state_before_the_tactic(tmp_path: Path):
+    store = Store(tmp_path / "store")
+    store.import_parquet(reference_file(tmp_path), state_pp_is="before", origin="ground_truth", run_id="negatives")
+    found = rows(store)
+    assert [row["state_before"] for row in found] == [row["state_pp"] for row in ROWS]
+    assert {(row["state_after"], row["run_id"], row["origin"]) for row in found} == {
+        (None, "negatives", "ground_truth")
+    }
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        {"utf8": pa.large_string(), "uint64": pa.uint64(), "uint32": pa.uint64(), "int32": pa.int64()},
+        {"utf8": pa.dictionary(pa.int32(), pa.string()), "uint32": pa.int64(), "int32": pa.int16()},
+    ],
+)
+def test_other_widths_and_encodings_are_read(tmp_path: Path, types: dict[str, Any]):
+    kinds = {"string": "utf8"}
+    fields = [
+        pa.field(field.name, types.get(kinds.get(str(field.type), str(field.type)), field.type)) for field in REFERENCE
+    ]
+    store = Store(tmp_path / "store")
+    store.import_parquet(reference_file(tmp_path, schema=pa.schema(fields)))
+    assert [row["state_id"] for row in rows(store)] == [row["state_id"] for row in ROWS]
+    assert [row["tactic_applied"] for row in rows(store)] == [row["tactic_applied"] for row in ROWS]
+
+
+def test_a_file_is_not_imported_twice_whatever_it_is_called(tmp_path: Path):
+    store = Store(tmp_path / "store")
+    file = reference_file(tmp_path)
+    store.import_parquet(file)
+    shutil.copy(file, tmp_path / "other.parquet")
+    again = Store(tmp_path / "store").import_parquet(tmp_path / "other.parquet")
+    assert (again.rows, again.known) == (0, 4)
+    for number in range(16):
+        with store.writer() as writer:
+            writer.append([Step(theorem_name="t", kind="tactic", state_id=number)])
+        store.compact()
+    assert store.import_parquet(file).rows == 0
+    assert len(rows(store)) == 20
+
+
+def test_two_stores_are_merged_and_rows_of_both_stay_single(tmp_path: Path):
+    ours, theirs = Store(tmp_path / "ours"), Store(tmp_path / "theirs")
+    for store, numbers in ((theirs, range(5)), (ours, range(100, 103))):
+        with store.writer() as writer:
+            writer.append([Step(theorem_name="t", kind="tactic", state_id=n, lean_messages=["m"]) for n in numbers])
+        store.compact()
+    (first,) = (tmp_path / "theirs" / "parts").glob("*.parquet")
+    assert ours.import_parquet(first).rows == 5
+    for number in range(5, 12):
+        with theirs.writer() as writer:
+            writer.append([Step(theorem_name="t", kind="tactic", state_id=number, lean_messages=["m"])])
+        theirs.compact()
+    (merged,) = (tmp_path / "theirs" / "parts").glob("*.parquet")
+    done = ours.import_parquet(merged)
+    assert (done.rows, done.known) == (7, 5)
+    wanted = {row["row_id"]: row for row in rows(theirs)}
+    found = {row["row_id"]: row for row in rows(ours) if row["row_id"] in wanted}
+    assert found == wanted
+    assert len(rows(ours)) == 15
+
+
+def test_what_is_no_trajectory_file_is_refused(tmp_path: Path):
+    store = Store(tmp_path / "store")
+    pq.write_table(pa.table({"theorem_name": ["a"], "state_id": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(StoreError, match="is not a trajectory file: it lacks 'state_pp', 'tactic_applied'"):
+        store.import_parquet(tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 not really PAR1")
+    for name in ("b.parquet", "c.parquet"):
+        with pytest.raises(StoreError, match=f"{name}' cannot be imported"):
+            store.import_parquet(tmp_path / name)
+    assert rows(store) == []
+    assert list((tmp_path / "store" / "parts").iterdir()) == []
+
+
+@pytest.mark.parametrize("value", ["x", -1, 2**40], ids=str)
+def test_values_that_do_not_fit_are_refused_and_nothing_is_imported(tmp_path: Path, value: object):
+    store = Store(tmp_path / "store")
+    table = pa.Table.from_pylist(ROWS, schema=REFERENCE)
+    place = REFERENCE.names.index("depth_from_root")
+    pq.write_table(table.set_column(place, "depth_from_root", pa.array([value] * 4)), tmp_path / "a.parquet")
+    with pytest.raises(StoreError, match="'depth_from_root'"):
+        store.import_parquet(tmp_path / "a.parquet")
+    assert rows(store) == []
+
+
+def test_a_file_of_a_newer_version_is_refused(tmp_path: Path):
+    table = pa.Table.from_pylist(ROWS, schema=REFERENCE).replace_schema_metadata({"ekiden.schema_version": "9"})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(StoreVersionError, match="has schema version 9; this Ekiden knows 1"):
+        Store(tmp_path / "store").import_parquet(tmp_path / "a.parquet")
