@@ -5,7 +5,7 @@ import re
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -123,13 +123,12 @@ class JobFolder:
         folder = cls(root.resolve(), request.key)
         folder._check_namesakes(request)
         folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        text = _as_text(request)
         with folder.locked():
             if not folder.request_file.exists():
                 for run in _runs(folder.path, request):
                     run.path.mkdir(parents=True, exist_ok=True)
-                write_new(folder.request_file, text, mode=0o600, sync=True)
-            elif folder.request_file.read_text(encoding="utf-8") != text:
+                write_new(folder.request_file, _as_text(request), mode=0o600, sync=True)
+            elif folder._read_request() != (replace(request, secrets={}), sorted(request.secrets)):
                 raise JobRequestError(
                     f"The key {request.key!r} belongs to another job of {str(root)!r}; a job that differs in anything "
                     "needs a key of its own."
@@ -178,10 +177,14 @@ class JobFolder:
             UnknownJobError: There is no such job.
             JobsError: Its request cannot be read.
         """
+        return self._read_request()[0]
+
+    def _read_request(self) -> tuple[JobRequest, list[str]]:
+        """Return what is to be run and the names of its secrets."""
         try:
             fields = json.loads(self.request_file.read_bytes())
-            del fields["secret_names"]
-            return _REQUEST.validate_python(fields)
+            names = fields.pop("secret_names")
+            return _REQUEST.validate_python(fields), names
         except FileNotFoundError as error:
             raise UnknownJobError(f"There is no job {self.key!r} in {str(self.root)!r}.") from error
         except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
