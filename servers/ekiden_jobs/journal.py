@@ -153,14 +153,14 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def add(self, event: Event) -> None:
-        """Add an event; it outlives a crash of the machine."""
-        self.extend([event])
+    def add(self, event: Event, *, sync: bool = True) -> None:
+        """Add an event, as `extend` does."""
+        self.extend([event], sync=sync)
 
-    def extend(self, events: Sequence[Event]) -> None:
-        """Add events in their order; when all are written, they outlive a crash of the machine."""
+    def extend(self, events: Sequence[Event], *, sync: bool = True) -> None:
+        """Add events in their order; when all are written, they outlive a crash of the machine if `sync` is true."""
         for event in events:
-            append_line(self._path, event.model_dump(mode="json"), sync=event is events[-1])
+            append_line(self._path, event.model_dump(mode="json"), sync=sync and event is events[-1])
 
     def events(self) -> list[Event]:
         """Return what happened so far.

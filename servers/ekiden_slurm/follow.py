@@ -9,7 +9,7 @@ from pathlib import Path
 from ekiden_jobs import ExecutorUnavailableError, JobKey, JobRequest, SubmissionError
 from ekiden_jobs.claim import NOBODY, bar_run
 from ekiden_jobs.folder import JobFolder
-from ekiden_jobs.journal import Absent, Event, now
+from ekiden_jobs.journal import Absent, Ended, Event, now
 from ekiden_jobs.records import ENDED_FILE
 from ekiden_policies.job_states import meaning, state_word
 from ekiden_slurm.attempts import Attempt, Unit
@@ -99,7 +99,7 @@ class Follower:
                 doomed += self._reconcile(folder, sight, may_submit=may_submit)
             followed = self._judged(self._load(folder), sight, ask=ask)
             if events := self._events(followed):
-                folder.journal.extend(events)
+                folder.journal.extend(events, sync=any(isinstance(event, Ended) for event in events))
                 followed = replace(followed, job=self._load(folder))
             if ask:
                 doomed += _still_alive(followed, sight)

@@ -113,7 +113,8 @@ class Submission:
             folder.journal.add(Refused(attempt=intent.attempt, text=str(error), for_good=False))
             raise
         if isinstance(answer, Taken):
-            folder.journal.add(Submitted(attempt=intent.attempt, native_id=answer.job_id))
+            # If a crash of the machine takes this away, the job is found again by its name.
+            folder.journal.add(Submitted(attempt=intent.attempt, native_id=answer.job_id), sync=False)
         else:
             folder.journal.add(Unclear(attempt=intent.attempt, text=answer.text))
 
