@@ -1,5 +1,7 @@
 """Where the files of a store lie, who may change them, and what can be found wrong with them."""
 
+import errno
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,6 +77,8 @@ class Layout:
 
 @contextmanager
 def _locked(path: Path, *, wait: bool) -> Generator[bool]:
+    if not path.parent.is_dir():  # the lock would make it
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
     lock = FileLock(path, timeout=-1 if wait else 0)
     try:
         lock.acquire()

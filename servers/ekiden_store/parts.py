@@ -81,6 +81,7 @@ def open_part(path: Path) -> Part:
         version = json.loads(found.get(_VERSION.encode(), b"0"))
         contents = Contents(*(set(cast("list[str]", json.loads(found.get(key, b"[]")))) for key in _CONTENT_KEYS))
         rows: int = fragment.metadata.num_rows
+        has_all = fragment.physical_schema.equals(STEP_SCHEMA)
     except (OSError, ValueError, TypeError) as error:  # pyarrow's errors are ValueErrors and OSErrors
         file.close()
         raise DamagedPartError(f"The part {path.name!r} cannot be read: {error}") from error
@@ -89,6 +90,9 @@ def open_part(path: Path) -> Part:
         raise StoreVersionError(
             f"The part {path.name!r} has schema version {version!r}; this Ekiden knows {SCHEMA_VERSION}. Upgrade it."
         )
+    if version < 1 or not has_all:
+        file.close()
+        raise DamagedPartError(f"The part {path.name!r} has other columns than a store's; import it instead.")
     return Part(path.name, contents, fragment, file, rows)
 
 

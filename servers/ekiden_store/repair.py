@@ -57,6 +57,8 @@ def repair(layout: Layout, *, deep: bool) -> Report:
 
 def is_read_only(folder: Path) -> bool:
     """Tell whether nothing can be written to a folder."""
+    if not folder.is_dir():
+        return False
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY) or not os.access(folder, os.W_OK, effective_ids=True)
 
 

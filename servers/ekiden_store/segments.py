@@ -35,7 +35,7 @@ def new_segment(folder: Path, number: int) -> tuple[BinaryIO, int]:
         OSError: It cannot be made.
     """
     while True:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
         path = folder / f"{number:06}.jsonl"
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)

@@ -1,5 +1,6 @@
 """Snapshots: what a store held at one moment, for as long as somebody reads it."""
 
+import errno
 import os
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
@@ -181,10 +182,13 @@ def take_snapshot(layout: Layout) -> Snapshot:
         with ExitStack() as opened:
             try:
                 parts, segments, findings = _opened(layout, opened)
-            except FileNotFoundError:
-                continue
+            except FileNotFoundError as error:
+                if layout.wal.is_dir() and layout.parts.is_dir():
+                    continue
+                raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {error}.") from error
             except OSError as error:
-                raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {error}. Compact it.") from error
+                way_out = " Compact it." if error.errno == errno.EMFILE else ""
+                raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {error}.{way_out}") from error
             return Snapshot(parts, segments, findings, opened.pop_all())
     raise StoreError(f"Files of {str(layout.folder)!r} vanished {_ATTEMPTS} times while they were opened.")
 

@@ -1,13 +1,13 @@
 """One step of an attempt, and the line of a write-ahead file that holds it."""
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from pydantic import ConfigDict, TypeAdapter
 
-from ekiden_store.columns import COLUMNS, INTEGER_RANGES, Column, Kind, Label, Origin, Outcome
+from ekiden_store.columns import COLUMNS, INTEGER_RANGES, Column, ColumnType, Kind, Label, Origin, Outcome
 from ekiden_store.errors import InvalidStepError
 
 MAX_LINE_BYTES = 64 << 20
@@ -168,37 +168,31 @@ def _without_lone_surrogates(value: object) -> object:
 
 
 def _fitting(column: Column, value: object) -> object:
-    if column.type == "texts":
-        texts = _texts(value)
-        if texts is not None:
-            return texts
-    elif _fits(column, value):
-        return float(cast("float", value)) if column.type == "float64" else value
+    if _FITS[column.type](value) and (not column.choices or value in column.choices):
+        return list(cast("Sequence[str]", value)) if column.type == "texts" else value
     wanted = f"one of {', '.join(map(repr, column.choices))}" if column.choices else _WANTED[column.type]
     raise InvalidStepError(f"The column {column.name!r} holds {wanted}, not {_shown(value)}.")
 
 
-def _texts(value: object) -> list[str] | None:
-    if not isinstance(value, list | tuple):
-        return None
-    items = cast("Sequence[object]", value)
-    texts = [text for text in items if isinstance(text, str)]
-    return texts if len(texts) == len(items) else None
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in cast("Sequence[object]", value))
 
 
-def _fits(column: Column, value: object) -> bool:
-    match column.type:
-        case "text":
-            return isinstance(value, str) and (not column.choices or value in column.choices)
-        case "bool":
-            return isinstance(value, bool)
-        case "float64":
-            return isinstance(value, float) or (type(value) is int and abs(value) < _EXACT)
-        case "texts":
-            return False
-        case _:
-            return type(value) is int and value in INTEGER_RANGES[column.type]
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or (type(value) is int and abs(value) < _EXACT)
 
+
+def _is_whole_in(span: range) -> Callable[[object], bool]:
+    return lambda value: type(value) is int and value in span
+
+
+_FITS: dict[ColumnType, Callable[[object], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "texts": _is_list_of_texts,
+    "bool": lambda value: isinstance(value, bool),
+    "float64": _is_number,
+    **{name: _is_whole_in(span) for name, span in INTEGER_RANGES.items()},
+}
 
 _WANTED = {
     "text": "a text",

@@ -11,7 +11,7 @@ import pytest
 
 from ekiden_store import DamagedPartError, Finding, Step, Store, StoreError, StoreVersionError
 from ekiden_store import snapshot as snapshots
-from ekiden_store.arrow import pc
+from ekiden_store.arrow import pa, pc, pq
 
 
 def node(number: int, *, label: str = "unknown", text: str = "") -> Step:
@@ -176,6 +176,27 @@ def test_a_half_written_part_is_removed_and_reported(tmp_path: Path):
     assert [finding.kind for finding in store.found.findings] == ["half_written_part"]
     assert list((tmp_path / "parts").iterdir()) == []
     assert states(store) == [1]
+
+
+def test_a_foreign_file_among_the_parts_is_told_of(tmp_path: Path):
+    store = Store(tmp_path)
+    append(store, 1)
+    pq.write_table(pa.table({"theorem_name": ["t"]}), tmp_path / "parts" / "foreign.parquet")
+    with store.snapshot() as snapshot:
+        assert snapshot.count() == 1
+        assert "import it instead" in snapshot.findings[0].detail
+    assert [finding.name for finding in store.compact().findings] == ["foreign.parquet"]
+    assert (tmp_path / "aside" / "foreign.parquet").exists()
+    assert states(store) == [1]
+
+
+def test_a_store_that_was_deleted_is_told_of_and_not_made_again(tmp_path: Path):
+    store = Store(tmp_path / "store")
+    shutil.rmtree(tmp_path / "store")
+    for use in (store.snapshot, store.compact, store.check, lambda: append(store, 1)):
+        with pytest.raises(StoreError, match=r"(cannot be|There is no)"):
+            use()
+    assert not (tmp_path / "store").exists()
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100])
