@@ -30,7 +30,6 @@ def bed(tmp_path: Path) -> Iterator[Bed]:
     executor = LocalExecutor(jobs, slots=SLOTS, grace_s=1.0)
 
     def made_to_wait() -> Resources:
-        (folder / "hold").mkdir()
         os.mkfifo(folder / "held")
         executor.submit(
             JobRequest(JobKey("hold"), ("sh", "-c", "echo up > held; sleep 600"), folder, resources=Resources(SLOTS))
