@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ekiden_slurm.choice import Choice
     from ekiden_slurm.overview import Overview
 
+INTERRUPTED = 130
 _STYLES = {"ok": "green", "running": "cyan", "pending": "yellow", "unsubmitted": "yellow", "cancelled": "dim"}
 
 
@@ -110,11 +111,15 @@ def waiting(*, as_json: bool) -> Generator[Callable[[Statuses], None]]:
     from rich.live import Live
 
     console = Console(highlight=False, stderr=True)
-    if as_json or not console.is_terminal:
-        yield _told_changes(silent=as_json)
-        return
-    with Live(console=console, auto_refresh=False, transient=True) as live:
-        yield lambda statuses: live.update(_table(list(statuses.values())), refresh=True)
+    try:
+        if as_json or not console.is_terminal:
+            yield _told_changes(silent=as_json)
+        else:
+            with Live(console=console, auto_refresh=False, transient=True) as live:
+                yield lambda statuses: live.update(_table(list(statuses.values())), refresh=True)
+    except KeyboardInterrupt:
+        typer.echo("Nobody waits any more; the jobs go on, and `ekiden slurm cancel` ends them.", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _told_changes(*, silent: bool) -> Callable[[Statuses], None]:

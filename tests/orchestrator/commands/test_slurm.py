@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from datetime import datetime
@@ -194,6 +195,23 @@ def test_on_a_terminal_jobs_are_a_table(folder: Path) -> None:
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text.decode())
     assert re.search(r"job +state +exit +time +more", shown)
     assert re.search(r" a +failed +4 +\S+ s +It exited with code 4", shown)
+
+
+def test_whoever_stops_waiting_ends_no_job(folder: Path) -> None:
+    printed("submit", "--key", "a", "sh", "-c", "sleep 60")
+    with subprocess.Popen(
+        [*PROGRAM, "slurm", "wait", "a"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("a: ")
+        process.send_signal(signal.SIGINT)
+        told = process.stderr.read()
+    assert process.returncode == 130
+    assert "the jobs go on" in told
+    [status] = json.loads(printed("status", "--json"))
+    assert status["phase"] != "ended"
+    printed("cancel", "a")
+    printed_at_its_end("a")
 
 
 def test_keys_are_made_from_the_program_and_the_time() -> None:
