@@ -141,7 +141,7 @@ def _small_parts(layout: Layout, part_rows: int, done: Compaction) -> list[Path]
         if part is None:
             continue
         part.close()
-        if part.rows <= part_rows // 2:
+        if part.rows * _MERGED_AT_ONCE <= part_rows:
             same = sizes[int(math.log(max(part.rows, 1), _MERGED_AT_ONCE))]
             same.append(path)
             if len(same) == _MERGED_AT_ONCE:
@@ -162,8 +162,8 @@ def _merge(layout: Layout, paths: list[Path], done: Compaction) -> None:
         for path in paths:
             part = open_part(path)
             opened.callback(part.close)
-            for batch in _batches(part):
-                merged.write(pa.Table.from_batches([batch]))
+            for table in _tables(part):
+                merged.write(table)
             merged.contents.add(part.contents)
             merged.contents.replaces.add(part.name)
     for path in paths:
@@ -173,7 +173,17 @@ def _merge(layout: Layout, paths: list[Path], done: Compaction) -> None:
     done.parts += 1
 
 
-def _batches(part: Part) -> Any:
-    return rows_dataset([part.fragment]).to_batches(
-        batch_size=ROW_GROUP_ROWS, batch_readahead=1, fragment_readahead=1, use_threads=True
+def _tables(part: Part) -> Iterator[Any]:
+    batches = rows_dataset([part.fragment]).to_batches(
+        batch_size=ROW_GROUP_ROWS, batch_readahead=1, fragment_readahead=1
     )
+    while True:
+        try:
+            batch = next(batches, None)
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedPartError(
+                f"The part {part.name!r} is damaged: {error} Check the store: that moves it aside."
+            ) from error
+        if batch is None:
+            return
+        yield pa.Table.from_batches([batch])

@@ -9,7 +9,7 @@ import duckdb
 import pandas
 import polars
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ekiden_store import InvalidStepError, Step, Store
@@ -188,11 +188,11 @@ def _values(column: Column) -> st.SearchStrategy[object]:
     return st.none() | values if column.is_nullable else values
 
 
-@given(
-    st.lists(
-        st.fixed_dictionaries({}, optional={c.name: _values(c) for c in COLUMNS if c.name != "row_id"}), max_size=5
-    )
-)
+_ROWS = st.fixed_dictionaries({}, optional={c.name: _values(c) for c in COLUMNS if c.name != "row_id"})
+
+
+@settings(max_examples=25)
+@given(st.lists(_ROWS, max_size=5))
 def test_what_is_stored_comes_back_before_and_after_compaction(
     tmp_path_factory: pytest.TempPathFactory, values: list[dict[str, object]]
 ):
