@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from ekiden_files import sync_folder
 from ekiden_store.arrow import pa
-from ekiden_store.errors import DamagedPartError, StoreError
+from ekiden_store.errors import DamagedPartError, StoreError, one_line
 from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
 from ekiden_store.parts import ROW_GROUP_ROWS, Part, RowWriter, listed_parts, open_part, rows_dataset, writing_part
@@ -182,7 +182,7 @@ def _tables(part: Part) -> Iterator[Any]:
             batch = next(batches, None)
         except (OSError, pa.ArrowException) as error:
             raise DamagedPartError(
-                f"The part {part.name!r} is damaged: {error} Check the store: that moves it aside."
+                f"The part {part.name!r} is damaged: {one_line(error)} Check the store: that moves it aside."
             ) from error
         if batch is None:
             return

@@ -19,3 +19,8 @@ class StoreVersionError(StoreError):
 
 class DamagedPartError(StoreError):
     """A part of the store does not hold what was written."""
+
+
+def one_line(error: Exception) -> str:
+    """Return what an error says on one line that ends with a full stop: pyarrow's take several."""
+    return " ".join(str(error).split()).rstrip(".") + "."

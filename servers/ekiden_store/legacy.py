@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from ekiden_store.arrow import pa, pc, pq
 from ekiden_store.columns import REFERENCE_COLUMNS, SCHEMA_VERSION, Origin
-from ekiden_store.errors import StoreError, StoreVersionError
+from ekiden_store.errors import StoreError, StoreVersionError, one_line
 from ekiden_store.layout import Layout
 from ekiden_store.parts import stored_contents, writing_part
 from ekiden_store.row_ids import known_ids
@@ -80,7 +80,7 @@ def import_parquet(
                     part.contents.imports.add(sha256)
                 return Import(rows=part.rows, known=source.metadata.num_rows - part.rows, sha256=sha256)
     except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{str(path)!r} cannot be imported: {error}") from error
+        raise StoreError(f"{str(path)!r} cannot be imported: {one_line(error)}") from error
 
 
 def _is_ours(source: Any, path: Path) -> bool:

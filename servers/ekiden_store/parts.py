@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 from ekiden_files import writing_whole
 from ekiden_store.arrow import ds, pa, pq
 from ekiden_store.columns import SCHEMA_VERSION
-from ekiden_store.errors import DamagedPartError, StoreVersionError
+from ekiden_store.errors import DamagedPartError, StoreVersionError, one_line
 from ekiden_store.schema import STEP_SCHEMA
 
 ROW_GROUP_ROWS = 65_536
@@ -84,7 +84,7 @@ def open_part(path: Path) -> Part:
         has_all = fragment.physical_schema.equals(STEP_SCHEMA)
     except (OSError, ValueError, TypeError) as error:  # pyarrow's errors are ValueErrors and OSErrors
         file.close()
-        raise DamagedPartError(f"The part {path.name!r} cannot be read: {error}") from error
+        raise DamagedPartError(f"The part {path.name!r} cannot be read: {one_line(error)}") from error
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         file.close()
         raise StoreVersionError(
@@ -109,7 +109,7 @@ def read_through(path: Path) -> None:
             for _ in file.iter_batches(batch_size=ROW_GROUP_ROWS // 4):
                 pass
     except (OSError, ValueError) as error:  # pyarrow's errors
-        raise DamagedPartError(f"The part {path.name!r} cannot be read: {error}") from error
+        raise DamagedPartError(f"The part {path.name!r} cannot be read: {one_line(error)}") from error
 
 
 _CONTENT_KEYS = (b"ekiden.segments", b"ekiden.replaces", b"ekiden.imports")

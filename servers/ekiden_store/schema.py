@@ -5,7 +5,7 @@ from typing import Any
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.columns import COLUMNS, REFERENCE_COLUMNS, SCHEMA_VERSION, Column
-from ekiden_store.errors import StoreError
+from ekiden_store.errors import StoreError, one_line
 
 __all__ = ["LINE_SCHEMA", "REFERENCE_SCHEMA", "SCHEMA_VERSION", "STEP_SCHEMA", "conformed"]
 
@@ -51,7 +51,7 @@ def _filled(table: Any, column: Column) -> Any:
         try:
             values = values.cast(wanted)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise StoreError(f"The column {column.name!r} is to hold {wanted} values: {error}") from error
+            raise StoreError(f"The column {column.name!r} is to hold {wanted} values: {one_line(error)}") from error
     if column.is_nullable or not values.null_count:
         return values
     if values.null_count == rows:

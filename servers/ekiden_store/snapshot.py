@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
 from ekiden_store.arrow import ds, pa
-from ekiden_store.errors import DamagedPartError, StoreError
+from ekiden_store.errors import DamagedPartError, StoreError, one_line
 from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
 from ekiden_store.parts import Contents, Part, file_fragment, listed_parts, open_part, rows_dataset, writing_rows
@@ -144,7 +144,7 @@ class Snapshot:
         except OSError as error:
             raise StoreError(
                 f"{len(self._segments)} segments are not compacted, and {tempfile.gettempdir()!r} has no room "
-                f"for them: {error}. Compact the store first."
+                f"for them: {one_line(error)} Compact the store first."
             ) from error
         self._open.callback(reopened.close)
         return rows_dataset([file_fragment(reopened)])
@@ -169,7 +169,7 @@ def _damage_told() -> Generator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise DamagedPartError(f"A part is damaged: {error} Check the store: that moves it aside.") from error
+        raise DamagedPartError(f"A part is damaged: {one_line(error)} Check the store: that moves it aside.") from error
 
 
 def take_snapshot(layout: Layout) -> Snapshot:
@@ -185,10 +185,12 @@ def take_snapshot(layout: Layout) -> Snapshot:
             except FileNotFoundError as error:
                 if layout.wal.is_dir() and layout.parts.is_dir():
                     continue
-                raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {error}.") from error
+                raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {one_line(error)}") from error
             except OSError as error:
                 way_out = " Compact it." if error.errno == errno.EMFILE else ""
-                raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {error}.{way_out}") from error
+                raise StoreError(
+                    f"The store {str(layout.folder)!r} cannot be read: {one_line(error)}{way_out}"
+                ) from error
             return Snapshot(parts, segments, findings, opened.pop_all())
     raise StoreError(f"Files of {str(layout.folder)!r} vanished {_ATTEMPTS} times while they were opened.")
 
