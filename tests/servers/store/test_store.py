@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -264,3 +266,13 @@ def test_a_store_that_may_only_be_read_is_read(unprivileged: Path):
     with store.writer() as writer, pytest.raises(StoreError, match="Nothing was stored"):
         writer.append([Step(theorem_name="t", kind="message", row_id="mine")])
     assert states(store) == [1, 2]
+
+
+def test_a_program_that_only_appends_does_not_wait_for_pyarrow(tmp_path: Path):
+    program = (
+        "import sys; from pathlib import Path; from ekiden_store import Step, Store\n"
+        "with Store(Path(sys.argv[1])).writer() as writer: writer.append([Step(theorem_name='t', kind='tactic')])\n"
+        "assert 'pyarrow' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path], check=True)
+    assert states(Store(tmp_path)) == [0]
