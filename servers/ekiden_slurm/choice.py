@@ -60,10 +60,10 @@ def which_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.en
     named = environ.get("SLURM_CONF")
     if named and not Path(named).is_file():  # the commands would look for it for a minute
         return Reasoned("local", f"the variable SLURM_CONF names no file: {Path(named).name!r}")
-    if commands.answers():
-        return Reasoned("slurm", "a Slurm controller answers")
     if named or any(Path(file).is_file() for file in _CONFIGURATIONS):
-        return Reasoned("slurm", "there is a Slurm cluster, though its controller does not answer now")
+        return Reasoned("slurm", "a Slurm cluster is configured")
+    if commands.answers():  # it is found in other ways, such as by the name service
+        return Reasoned("slurm", "a Slurm controller answers")
     return Reasoned("local", "Slurm's commands are here, but no cluster")
 
 

@@ -31,7 +31,7 @@ def say_submitted(status: JobStatus, choice: Choice, *, waited_for: bool) -> Non
     from ekiden_slurm.words import in_a_line
 
     where = "to Slurm" if choice.executor.name == "slurm" else f"to this machine ({choice.reason})"
-    typer.echo(f"{status.key}: submitted {where}")
+    typer.echo(f"{status.key}: {'being ' if status.phase == 'unsubmitted' else ''}submitted {where}")
     if waited_for:
         return
     typer.echo(f"  {visible(in_a_line(status))}")

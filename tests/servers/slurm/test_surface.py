@@ -50,7 +50,7 @@ def test_a_job_is_submitted_followed_and_read_from_the_shell(folder: Path) -> No
 def test_the_cluster_is_shown_with_what_has_not_ended(folder: Path) -> None:
     ekiden("slurm", "submit", "--key", "held", "--sbatch=--hold", "true")
     shown = ekiden("slurm", "cluster").stdout
-    assert shown.startswith("slurm: a Slurm controller answers\n  partition main: up, 3 nodes, ")
+    assert shown.startswith("slurm: a Slurm cluster is configured\n  partition main: up, 3 nodes, ")
     assert "4 of 4 gpu:lovelace_l40 free" in shown
     assert "\nheld: pending: JobHeldUser; it will not start by itself" in shown
     assert ekiden("slurm", "cancel", "held").stdout.startswith("held: cancelled")
@@ -91,6 +91,6 @@ async def test_an_agent_runs_jobs_on_the_cluster_and_is_told_no_folder_of_it(fol
         told = await answer(client, "slurm_wait", keys=["a"])
         assert told["jobs"]["a"].startswith("ok: It succeeded")
         assert (await answer(client, "slurm_logs", key="a"))["text"] == f"{folder}/work\n"
-        assert (await answer(client, "slurm_cluster"))["executor"] == "slurm: a Slurm controller answers"
+        assert (await answer(client, "slurm_cluster"))["executor"] == "slurm: a Slurm cluster is configured"
         told = await refusal(client, "slurm_submit", key="b", command=["true"], needs="gpus=1")
         assert told.startswith("Slurm turned the job away: invalid partition specified: gpu")
