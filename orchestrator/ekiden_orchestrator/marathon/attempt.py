@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from ekiden_config import MarathonSettings
+from ekiden_files import write_whole
 from ekiden_orchestrator.marathon.answers import AnswersFile, AnswersTail
 from ekiden_orchestrator.marathon.environment import stray_mark
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import AttemptEnded, EndReason, SolverStarted
-from ekiden_orchestrator.marathon.folder import AttemptFolder, write_whole
+from ekiden_orchestrator.marathon.folder import AttemptFolder
 from ekiden_orchestrator.marathon.plan import Plan, order_for
 from ekiden_orchestrator.marathon.run_log import RunLog
 from ekiden_orchestrator.marathon.streams import LineRing
@@ -176,7 +177,7 @@ class _Attempt:
         if progress.failure is not None:
             raise SolverStartError(f"The solver could not be started: {progress.failure}.")
         sealed = self._answers.seal(self._plan.output_bytes)
-        write_whole(self._plan.folder.sealed, sealed.data)
+        write_whole(self._plan.folder.sealed, sealed.data, sync=True)
         ended_by_itself = progress.exit_code is not None and not interrupted
         notes = sealed.notes
         if self.keeper_was_lost:

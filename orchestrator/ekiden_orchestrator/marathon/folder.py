@@ -1,11 +1,9 @@
 """Where things are in a run folder."""
 
-import contextlib
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from ekiden_files import write_whole
 from ekiden_orchestrator.marathon.manifest import Manifest
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission
 
@@ -139,21 +137,5 @@ class RunFolder:
     def keep_inputs(self, submission: Submission, manifest: Manifest) -> None:
         """Store what a resumed run needs."""
         self.solver.mkdir(exist_ok=True)
-        write_whole(self.solver / SOLVER_FILE, submission.source)
-        write_whole(self.manifest, manifest.data)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old content or the new, and nothing between."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
+        write_whole(self.solver / SOLVER_FILE, submission.source, sync=True)
+        write_whole(self.manifest, manifest.data, sync=True)

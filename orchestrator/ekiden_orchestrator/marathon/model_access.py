@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ekiden_config import BudgetSettings, MarathonSettings
+from ekiden_files import write_whole
 from ekiden_orchestrator.client_variables import anthropic_variables, openai_variables
 from ekiden_orchestrator.marathon.errors import MarathonError
-from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
+from ekiden_orchestrator.marathon.folder import RunFolder
 from ekiden_orchestrator.marathon.spending import Spending, spending_of
 from ekiden_policies.budget import NANO, Caps
 

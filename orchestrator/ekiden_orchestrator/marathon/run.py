@@ -8,13 +8,14 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from ekiden_config import JudgeName, MarathonSettings, Settings
+from ekiden_files import write_whole
 from ekiden_judge import read_answers
 from ekiden_judge.choice import ChooseJudge, choose_judge
 from ekiden_orchestrator.marathon.answers import read_sealed
 from ekiden_orchestrator.marathon.display import Display
 from ekiden_orchestrator.marathon.errors import MarathonError
 from ekiden_orchestrator.marathon.events import EventLog
-from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
+from ekiden_orchestrator.marathon.folder import RunFolder
 from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import Manifest, read_manifest
 from ekiden_orchestrator.marathon.model_access import ModelSource, find_models
@@ -177,7 +178,7 @@ def score_foreign(
         read=read,
         sealed=sealed,
     )
-    write_whole(folder.summary, summary.model_dump_json(indent=2).encode() + b"\n")
+    write_whole(folder.summary, summary.model_dump_json(indent=2).encode() + b"\n", sync=True)
     display.result(summary, folder)
     return summary
 

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from ekiden_config import JudgeName, MarathonSettings
+from ekiden_files import write_whole
 from ekiden_judge import ReadAnswers, Verdict, read_answers
 from ekiden_judge.choice import Judge
 from ekiden_orchestrator.marathon.answers import SealedAnswers, compose, read_sealed
@@ -19,7 +20,7 @@ from ekiden_orchestrator.marathon.events import (
     RunFinished,
     SolverStarted,
 )
-from ekiden_orchestrator.marathon.folder import RunFolder, write_whole
+from ekiden_orchestrator.marathon.folder import RunFolder
 from ekiden_orchestrator.marathon.key_safety import require_unreadable_keys
 from ekiden_orchestrator.marathon.manifest import Manifest
 from ekiden_orchestrator.marathon.model_access import ModelAccess, ModelSource, caps_of, open_models, settle_abandoned
@@ -114,7 +115,7 @@ class Run:
         spending = settle_abandoned(self._folder)
         sealed = read_sealed(folder.answers, self._settings.output_limit_bytes - self.state.answer_bytes)
         folder.root.parent.mkdir(exist_ok=True)
-        write_whole(folder.sealed, sealed.data)
+        write_whole(folder.sealed, sealed.data, sync=True)
         self._events.append(
             AttemptEnded(
                 attempt=lost.started.attempt,
@@ -224,7 +225,7 @@ class Run:
             for attempt in self.state.attempts
         ]
         data = compose([part.data for part in parts])
-        write_whole(self._folder.answers, data)
+        write_whole(self._folder.answers, data, sync=True)
         return SealedAnswers(data)
 
     def _answered(self) -> frozenset[str]:
@@ -253,7 +254,7 @@ class Run:
             read=read,
             sealed=sealed,
         )
-        write_whole(self._folder.summary, summary.model_dump_json(indent=2).encode() + b"\n")
+        write_whole(self._folder.summary, summary.model_dump_json(indent=2).encode() + b"\n", sync=True)
         if final:
             self._finish(judging)
         self._display.result(summary, self._folder)
