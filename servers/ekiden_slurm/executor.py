@@ -124,7 +124,6 @@ class SlurmExecutor:
 
         Raises:
             UnknownJobError: There is none of a key.
-            SubmissionError: Slurm turns such a job away.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         known: dict[JobKey, JobStatus] = {}

@@ -106,7 +106,7 @@ class Follower:
                 with contextlib.suppress(SubmissionError, ExecutorUnavailableError):  # the journal has it
                     self._submission.replace_lost(followed.job, followed.judgements, sight, may_submit=may_submit)
                 followed = replace(followed, job=self._load(folder))
-            if not followed.job.open_units() and followed.job.attempts:
+            if not followed.job.open_units():
                 folder.drop_secrets()
                 if all(ended.outcome != "lost" for ended in followed.job.standing.ended.values()):
                     self._over[folder.key] = followed

@@ -163,11 +163,16 @@ class Submission:
         ]
         if events:
             job.folder.journal.extend(events)
+            if not TrackedJob.load(job.folder, job.request).open_units():
+                job.folder.drop_secrets()
 
     def cancel_unsubmitted(self, job: TrackedJob, units: Sequence[Unit]) -> None:
-        """End what is no job of Slurm's and is not about to become one."""
+        """End what is no job of Slurm's, and keep from running what may turn out to be one."""
         unsubmitted = [unit for unit in units if not job.attempts_of(unit)]
         self._end(job, unsubmitted, "cancelled", "It was cancelled before it was submitted.")
+        for unit in units:
+            if not any(attempt.native_id for attempt in job.attempts_of(unit)):
+                bar_run(job.folder.run(unit).path)
 
     def _was_there_lately(self, job: TrackedJob, attempt: Attempt) -> bool:
         """Tell whether Slurm would still know it if it had only ended: then Slurm has lost it."""

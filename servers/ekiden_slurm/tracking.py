@@ -140,8 +140,8 @@ def judge(job: TrackedJob, unit: Unit, traces: Traces, sight: Sight, patience: P
     row = _row(attempts, unit, traces, sight)
     seen = None if row is None else _seen(job, unit, row)
     verdict = decide(traces.record, seen)
-    if verdict is None and row is not None and _died_untold(row, traces):
-        verdict = "lost", "It died when Slurm lost sight of it, and may not run again."
+    if row is not None and _may_not_go_on(row, traces):
+        verdict = "lost", "It was cut short, Slurm began it anew, and it may not run again."
     if verdict is not None:
         return Judgement(row, verdict)
     if row is not None:
@@ -222,8 +222,10 @@ def native_unit(row: JobRow, attempt: Attempt, unit: Unit) -> str:
     return row.job_id if unit is None else f"{row.array_id}_{unit - attempt.first}"
 
 
-def _died_untold(row: JobRow, traces: Traces) -> bool:
-    return row.exit_code == MAY_NOT_RUN_AGAIN and traces.ended is None
+def _may_not_go_on(row: JobRow, traces: Traces) -> bool:
+    """Tell whether Slurm put a job back that may run only so often: a runner that ran nothing ended it."""
+    is_told = traces.ended is not None and traces.ended.restarts >= row.restarts
+    return row.exit_code == MAY_NOT_RUN_AGAIN and not is_told
 
 
 def _seen(job: TrackedJob, unit: Unit, row: JobRow) -> Seen:
@@ -312,7 +314,7 @@ def status_of_unit(job: TrackedJob, unit: Unit, traces: Traces | None, judgement
     is_running = phase == "running" and started is not None and started.restarts >= restarts
     return JobStatus(
         key=key, phase=phase, native_id=known.native_unit(unit) if known else "", native_state=state,
-        reason=_reason(phase, observed, judgement), node=observed.node if observed else "",
+        reason=_reason(phase, observed, judgement, was_tried=bool(attempts)), node=observed.node if observed else "",
         submitted_at=submitted_at, started_at=_time(started.at) if is_running and started else None,
         restarts=restarts, stale=judgement.is_unasked or judgement.is_missed,
         waits_for_ever=observed is not None and phase == "pending" and waits_for_ever(state, observed.reason),
@@ -325,14 +327,13 @@ def _phase(known: Attempt | None, state: str) -> Phase:
     return meaning(state).phase or "pending"
 
 
-def _reason(phase: Phase, observed: Observed | None, judgement: Judgement) -> str:
+def _reason(phase: Phase, observed: Observed | None, judgement: Judgement, *, was_tried: bool) -> str:
     if judgement.is_gone:
         return "Slurm lost it before it began; submit it again, or wait for it, and it is submitted anew."
     if phase == "unsubmitted":
-        return "Nobody knows yet whether Slurm took it." if judgement.is_missed or judgement.is_unasked else ""
-    if phase == "pending" and observed is not None:
-        return observed.reason
-    return ""
+        known = "Nobody knows yet whether Slurm took it" if was_tried else "It was not handed to Slurm yet"
+        return f"{known}; submit it again, or wait for it: it runs once."
+    return observed.reason if phase == "pending" and observed is not None else ""
 
 
 def _time(seconds: float | None) -> datetime | None:

@@ -68,6 +68,42 @@ def test_a_job_that_a_stuck_controller_takes_late_is_found(tmp_path: Path) -> No
 
 
 @pytest.mark.slurm
+def test_a_job_is_cancelled_though_nobody_knows_whether_there_is_one(tmp_path: Path) -> None:
+    with SlurmRig(tmp_path / "rig", nodes=1) as rig:
+        executor = executor_on(tmp_path / "jobs", rig.env, submit_timeout_s=1.0, query_timeout_s=1.0)
+        rig.freeze_controller()
+        executor.submit(job(tmp_path, KEY))
+        cancelled = executor.cancel([KEY])[KEY]
+        assert (cancelled.phase, cancelled.stale) == ("unsubmitted", True)
+        rig.thaw_controller()
+        queue = ("squeue", "-h", "-t", "all", "-o", "%T")
+        wait_until(lambda: rig.command(*queue).stdout == "FAILED\n", "the job being over", ENOUGH_S, needed=[])
+        assert executor.wait([KEY], ENOUGH_S)[KEY].outcome == "cancelled"
+        assert executor.submit(job(tmp_path, KEY)).outcome == "cancelled"
+        assert executor.commands.issued["sbatch"] == 1
+        assert ran(tmp_path) == []
+
+
+def test_a_job_of_which_only_the_request_is_there_is_cancelled_for_good(tmp_path: Path) -> None:
+    executor = executor_on(tmp_path / "jobs", {"PATH": str(tmp_path)})
+    JobFolder.create(tmp_path / "jobs", request := job(tmp_path, KEY, secrets={"TOKEN": "planted"}))
+    status = executor.status([KEY])[KEY]
+    assert (status.phase, status.reason.partition(";")[0]) == ("unsubmitted", "It was not handed to Slurm yet")
+    assert executor.cancel([KEY])[KEY].outcome == "cancelled"
+    assert not (tmp_path / "jobs" / KEY / "secrets").exists()
+    assert executor.submit(request).outcome == "cancelled"
+    assert executor.commands.issued == {}
+
+
+def test_without_slurm_the_same_key_can_be_submitted_later(tmp_path: Path) -> None:
+    executor = executor_on(tmp_path / "jobs", {"PATH": str(tmp_path)})
+    for _ in range(2):
+        with pytest.raises(ExecutorUnavailableError, match="There is no 'sbatch' here"):
+            executor.submit(job(tmp_path, KEY))
+    assert executor.status([KEY])[KEY].phase == "unsubmitted"
+
+
+@pytest.mark.slurm
 def test_a_second_job_of_the_same_key_runs_nothing(slurm: SlurmRig, tmp_path: Path) -> None:
     """The queue denies the first one for long enough that a second one is submitted."""
     env = before(

@@ -176,6 +176,20 @@ def test_a_job_that_is_put_back_goes_on_in_the_same_log(slurm: SlurmRig, tmp_pat
 
 
 @pytest.mark.slurm
+def test_a_job_that_may_not_run_again_does_not_when_somebody_puts_it_back(slurm: SlurmRig, tmp_path: Path) -> None:
+    executor = executor_on(tmp_path / "jobs", slurm.env)
+    executor.submit(job(tmp_path, KEY, SLEEP))
+    number = runs(executor).native_id
+    slurm.command("scontrol", "update", f"jobid={number}", "requeue=1", check=True)
+    slurm.command("scontrol", "requeue", number, check=True)
+    until(executor, lambda status: status.phase == "pending" and status.restarts == 1)
+    slurm.skip_delay(number)
+    status = executor.wait([KEY], ENOUGH_S)[KEY]
+    assert (status.outcome, status.restarts) == ("lost", 1)
+    assert ran(tmp_path) == [KEY]
+
+
+@pytest.mark.slurm
 @pytest.mark.parametrize(("requeues", "outcome"), [(0, "preempted"), (1, "ok")])
 def test_a_job_that_has_to_give_way_is_told_from_a_failure(tmp_path: Path, requeues: int, outcome: str) -> None:
     with SlurmRig(tmp_path / "rig", nodes=1) as rig:
