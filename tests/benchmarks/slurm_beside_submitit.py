@@ -12,6 +12,7 @@ import argparse
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -25,7 +26,6 @@ import submitit
 from ekiden_config import default_settings
 from ekiden_jobs import JobKey, JobRequest, Resources
 from ekiden_slurm.executor import SlurmExecutor
-from slurm_rig import SlurmRig
 
 PROGRAMS = ("sbatch", "squeue", "sacct", "scontrol", "sinfo", "scancel")
 WORK = ("true",)
@@ -130,6 +130,9 @@ def _collect(jobs: "Sequence[submitit.Job[int]]") -> None:
 @contextmanager
 def cluster(folder: Path) -> Generator[Counted]:
     """Run a cluster with accounting, whose commands this process calls through wrappers."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    from slurm_rig import SlurmRig
+
     with SlurmRig(folder / "rig", accounting="slurmdbd") as rig:
         counted = Counted(folder / "bin")
         os.environ["SLURM_CONF"] = str(rig.conf)
