@@ -1,0 +1,277 @@
+"""What a store holds, in numbers. Rows are read once, in batches."""
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ekiden_store.arrow import pa, pc
+from ekiden_store.sampling_hashes import Distinct, Numbers, attempt_numbers, mixed, text_numbers
+from ekiden_store.snapshot import Snapshot
+
+STATE_KINDS = ("search_node", "tactic")
+"""Rows that tell of a proof state or a tactic; others have no label."""
+NOT_ATTEMPTED = ("ground_truth",)
+"""Where rows come from that are copied proofs, and no attempt at one."""
+_NO_CANDIDATES = (*NOT_ATTEMPTED, "probe", "harvest")
+_COLUMNS = (
+    "theorem_name",
+    "run_id",
+    "attempt_id",
+    "kind",
+    "label",
+    "depth_from_root",
+    "state_id",
+    "parent_state_id",
+    "state_pp",
+    "tactic_applied",
+    "is_proof_complete",
+    "outcome",
+    "origin",
+    "verdict",
+)
+
+
+@dataclass(slots=True)
+class LabelCounts:
+    """How many rows have which label."""
+
+    positive: int = 0
+    negative: int = 0
+    unknown: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return self.positive + self.negative + self.unknown
+
+    def add(self, label: str, rows: int) -> None:
+        """Count some rows."""
+        setattr(self, label, getattr(self, label) + rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """How many different tactics were tried in a state, over the states in which some were: those of the model.
+
+    Attributes:
+        expansions: In how many states tactics were tried.
+        average: Tactics in a state on average.
+        least: The fewest; never 0, for a state without candidates leaves no row.
+        most: The most.
+    """
+
+    expansions: int = 0
+    average: float = 0.0
+    least: int = 0
+    most: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """How many theorems were proved: a completed proof counts, a label does not, nor does a copied proof.
+
+    Attributes:
+        proved: Theorems with a completed proof.
+        attempted: Theorems with a row that is not a copied proof; those that could not even be started count if the
+            failure was stored.
+        copied: Theorems of which there are copied proofs alone.
+        asked: Theorems that were to be proved; None: not told.
+        not_attempted: How many of those left no row.
+    """
+
+    proved: int
+    attempted: int
+    copied: int
+    asked: int | None = None
+    not_attempted: int | None = None
+
+    @property
+    def of_attempted(self) -> float | None:
+        """The share of the attempted theorems that was proved."""
+        return self.proved / self.attempted if self.attempted else None
+
+    @property
+    def of_asked(self) -> float | None:
+        """The share of all theorems that were to be proved; None: not told which those are."""
+        return self.proved / self.asked if self.asked else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a store holds, in numbers.
+
+    Attributes:
+        rows: All rows.
+        kinds: Rows by kind.
+        origins: Rows by where they come from.
+        verdicts: Rows by what the judge said, where it said something.
+        labels: States by label.
+        depths: The same, by depth.
+        theorems: How many theorems there are.
+        largest: The theorems with the most states, and their labels.
+        attempts: How many attempts there are.
+        unique_states: How many different texts of states there are, the finished one aside.
+        states_with_both_labels: How many of those are positive here and negative there.
+        proved: How many theorems were proved.
+        candidates: How many tactics were tried in a state.
+    """
+
+    rows: int
+    kinds: dict[str, int]
+    origins: dict[str, int]
+    verdicts: dict[str, int]
+    labels: LabelCounts
+    depths: dict[int, LabelCounts]
+    theorems: int
+    largest: dict[str, LabelCounts]
+    attempts: int
+    unique_states: int
+    states_with_both_labels: int
+    proved: Proved
+    candidates: Candidates
+
+
+def read_stats(
+    snapshot: Snapshot, *, where: Any = None, largest: int = 20, asked: Collection[str] | None = None
+) -> Stats:
+    """Return what a store holds, in numbers.
+
+    Args:
+        snapshot: The store.
+        where: Which rows: a pyarrow expression; None: all.
+        largest: How many theorems to list by name.
+        asked: The names of all theorems that were to be proved. Without them those that left no row are not known, and
+            a share of the attempted theorems alone can be told.
+
+    Raises:
+        StoreError: The rows cannot be read.
+    """
+    counted = _Counted()
+    for batch in snapshot.scan(columns=_COLUMNS, filter=where):
+        counted.add(pa.Table.from_batches([batch]))
+    return counted.stats(largest, None if asked is None else set(asked))
+
+
+class _Tries:
+    """Counts different tactics by the state that they were tried in."""
+
+    def __init__(self) -> None:
+        self._states: Numbers = np.empty(0, dtype=np.uint64)
+        self._tactics: Numbers = np.empty(0, dtype=np.uint64)
+        self._new: list[tuple[Numbers, Numbers]] = []
+        self._waiting = 0
+
+    def add(self, table: Any, attempts: Numbers) -> None:
+        states = mixed(attempts, table.column("parent_state_id").to_numpy().astype(np.uint64))
+        self._new.append((states, mixed(states, text_numbers(table.column("tactic_applied")))))
+        self._waiting += len(states)
+        if self._waiting > max(1 << 20, len(self._states) // 2):
+            self._merge()
+
+    def candidates(self) -> Candidates:
+        self._merge()
+        if not len(self._states):
+            return Candidates()
+        counts = np.unique(self._states, return_counts=True)[1]
+        return Candidates(len(counts), float(counts.mean()), int(counts.min()), int(counts.max()))
+
+    def _merge(self) -> None:
+        states = np.concatenate([self._states, *(states for states, _ in self._new)])
+        tactics = np.concatenate([self._tactics, *(tactics for _, tactics in self._new)])
+        self._new, self._waiting = [], 0
+        self._tactics, first = np.unique(tactics, return_index=True)
+        self._states = states[first]
+
+
+@dataclass(slots=True)
+class _Counted:
+    rows: int = 0
+    kinds: Counter[str] = field(default_factory=Counter[str])
+    origins: Counter[str] = field(default_factory=Counter[str])
+    verdicts: Counter[str] = field(default_factory=Counter[str])
+    depths: dict[int, LabelCounts] = field(default_factory=dict[int, LabelCounts])
+    theorems: dict[str, LabelCounts] = field(default_factory=dict[str, LabelCounts])
+    attempted: set[str] = field(default_factory=set[str])
+    proved: set[str] = field(default_factory=set[str])
+    attempts: Distinct = field(default_factory=Distinct)
+    states: Distinct = field(default_factory=Distinct)
+    positive: Distinct = field(default_factory=Distinct)
+    negative: Distinct = field(default_factory=Distinct)
+    tries: _Tries = field(default_factory=_Tries)
+
+    def add(self, table: Any) -> None:
+        self.rows += table.num_rows
+        for counter, name in ((self.kinds, "kind"), (self.origins, "origin"), (self.verdicts, "verdict")):
+            for value, rows in _grouped(table, name):
+                counter[value] += rows
+        for name in table.column("theorem_name").unique().to_pylist():
+            self.theorems.setdefault(name, LabelCounts())
+        own = table.filter(_outside(table, "origin", NOT_ATTEMPTED))
+        self.attempted.update(own.column("theorem_name").unique().to_pylist())
+        complete = own.filter(pc.and_(own.column("is_proof_complete"), pc.not_equal(own.column("outcome"), "failed")))
+        self.proved.update(complete.column("theorem_name").unique().to_pylist())
+        numbers = attempt_numbers(table)
+        self.attempts.add(numbers)
+        is_state = pc.is_in(table.column("kind"), pa.array(STATE_KINDS))
+        self._add_states(table.filter(is_state), numbers[is_state.to_numpy()])
+
+    def _add_states(self, table: Any, attempts: Numbers) -> None:
+        for name, label, rows in _grouped(table, "theorem_name", "label"):
+            self.theorems[name].add(label, rows)
+        for depth, label, rows in _grouped(table, "depth_from_root", "label"):
+            self.depths.setdefault(depth, LabelCounts()).add(label, rows)
+        told = table.filter(pc.not_equal(table.column("state_pp"), ""))
+        states, labels = text_numbers(told.column("state_pp")), told.column("label").to_numpy()
+        self.states.add(states)
+        self.positive.add(states[labels == "positive"])
+        self.negative.add(states[labels == "negative"])
+        tried = pc.and_(
+            pc.and_(table.column("parent_state_id").is_valid(), pc.not_equal(table.column("tactic_applied"), "")),
+            _outside(table, "origin", _NO_CANDIDATES),
+        )
+        self.tries.add(table.filter(tried), attempts[tried.to_numpy()])
+
+    def stats(self, largest: int, asked: set[str] | None) -> Stats:
+        labels = LabelCounts()
+        for counts in self.depths.values():
+            labels.positive += counts.positive
+            labels.negative += counts.negative
+            labels.unknown += counts.unknown
+        first = sorted(self.theorems.items(), key=lambda item: (-item[1].total, item[0]))[:largest]
+        proved = self.proved if asked is None else self.proved & asked
+        attempted = self.attempted if asked is None else self.attempted & asked
+        return Stats(
+            rows=self.rows,
+            kinds=dict(sorted(self.kinds.items())),
+            origins=dict(sorted(self.origins.items())),
+            verdicts=dict(sorted((verdict, rows) for verdict, rows in self.verdicts.items() if verdict)),
+            labels=labels,
+            depths=dict(sorted(self.depths.items())),
+            theorems=len(self.theorems),
+            largest=dict(first),
+            attempts=len(self.attempts),
+            unique_states=len(self.states),
+            states_with_both_labels=len(
+                np.intersect1d(self.positive.numbers(), self.negative.numbers(), assume_unique=True)
+            ),
+            proved=Proved(
+                proved=len(proved),
+                attempted=len(attempted),
+                copied=len(self.theorems.keys() - self.attempted),
+                asked=None if asked is None else len(asked),
+                not_attempted=None if asked is None else len(asked - attempted),
+            ),
+            candidates=self.tries.candidates(),
+        )
+
+
+def _outside(table: Any, name: str, values: tuple[str, ...]) -> Any:
+    return pc.invert(pc.is_in(table.column(name), pa.array(values)))
+
+
+def _grouped(table: Any, *names: str) -> Any:
+    counts = table.group_by(list(names), use_threads=False).aggregate([([], "count_all")])
+    return zip(*(counts.column(name).to_pylist() for name in (*names, "count_all")), strict=True)
