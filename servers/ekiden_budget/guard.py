@@ -25,6 +25,8 @@ LARGEST_HEADER = 65_536
 KEEP_ALIVE_S = 10  # longer than the official clients keep a connection, so that they never find one closed
 LAST_BYTES_S = 2.0
 """How long a connection that ends may take to deliver what was written."""
+MOST_AHEAD = 16
+"""How many requests a connection may hold that are not answered; what is sent ahead beyond is dropped."""
 CROWDED = "too many connections; try again in a moment"
 _RETRY = {"retry-after": "1"}
 _LOGGER = logging.getLogger("ekiden_budget.web")
@@ -106,6 +108,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin to answer, or wait until what was sent before is answered."""
+        if len(self._unanswered) >= MOST_AHEAD:
+            raise httptools.HttpParserError("too many requests were sent ahead")
         if sum(name == b"host" for name, _ in self.headers) != 1:
             raise httptools.HttpParserError("there must be one Host header")
         super().on_headers_complete()

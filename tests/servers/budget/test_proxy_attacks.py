@@ -214,6 +214,14 @@ def test_requests_sent_ahead_are_answered_in_order(tmp_path: Path) -> None:
         assert bed.outcomes == ["answered"] * 3
 
 
+def test_only_some_requests_can_be_sent_ahead(tmp_path: Path) -> None:
+    with proxy_bed(tmp_path) as bed:
+        connection = bed.connect()
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n" * 1000)
+        answers = read_all(connection)
+        assert answers.count(b"HTTP/1.1 ") == answers.count(b"HTTP/1.1 200") == 16
+
+
 def test_a_caller_who_asks_first_whether_to_send_is_told(tmp_path: Path) -> None:
     with proxy_bed(tmp_path) as bed:
         connection = bed.connect()
