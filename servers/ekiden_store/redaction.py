@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from urllib.parse import quote
 
 from ekiden_store.columns import COLUMNS
@@ -132,9 +133,11 @@ class Redactor:
         values = {name: value.strip() for name, value in (variables or {}).items() if value.strip()}
         self.found: Counter[str] = Counter()
         self.too_short = tuple(sorted(name for name, value in values.items() if len(value) < SHORTEST_VALUE))
-        self._values = _spellings(value for value in values.values() if len(value) >= SHORTEST_VALUE)
+        self._spelt = _spellings(value for value in values.values() if len(value) >= SHORTEST_VALUE)
+        self._values = re.compile("|".join(map(re.escape, self._spelt)))
         own = [_own_shape(kind, pattern) for kind, pattern in (patterns or {}).items()]
-        self._shapes = (*_SHAPES, *own, *((_HOME,) if home_folders else ()))
+        shapes = (*_SHAPES, *own, *((_HOME,) if home_folders else ()))
+        self._hints = tuple((hint, shape) for shape in shapes for hint in shape.hints or ("",))
 
     @classmethod
     def for_environment(
@@ -182,11 +185,13 @@ class Redactor:
         return replace(step, **changed) if changed else step  # pyright: ignore[reportArgumentType]  # names of its own
 
     def _once(self, text: str) -> str:
-        if self._values is not None:
+        if any(map(text.__contains__, self._spelt)):
             text = self._between(text, self._without_values)
-        for shape in self._shapes:
-            if not shape.hints or any(hint in text for hint in shape.hints):
-                text = self._between(text, lambda piece, shape=shape: self._without(shape, piece))
+        last: _Shape | None = None
+        for hint, shape in self._hints:
+            if hint in text and shape is not last:
+                text = self._between(text, partial(self._without, shape))
+                last = shape
         return text
 
     @staticmethod
@@ -198,7 +203,6 @@ class Redactor:
         return "".join(piece if place % 2 else change(piece) for place, piece in enumerate(pieces))
 
     def _without_values(self, piece: str) -> str:
-        assert self._values is not None
         piece, times = self._values.subn(_placeholder("variable"), piece)
         if times:
             self.found["variable"] += times
@@ -219,8 +223,8 @@ def _placeholder(kind: str) -> str:
     return f"[redacted:{kind}]"
 
 
-def _spellings(values: Iterable[str]) -> re.Pattern[str] | None:
-    """Return what finds values, also as JSON and addresses spell them; the longest first."""
+def _spellings(values: Iterable[str]) -> tuple[str, ...]:
+    """Return values as they are, and as JSON and addresses spell them; the longest first."""
     spelt = {
         spelling
         for value in values
@@ -228,10 +232,10 @@ def _spellings(values: Iterable[str]) -> re.Pattern[str] | None:
             value,
             json.dumps(value)[1:-1],
             json.dumps(value, ensure_ascii=False)[1:-1],
-            quote(value, safe=""),
+            quote(value, safe="", errors="replace"),
         )
     }
-    return re.compile("|".join(map(re.escape, sorted(spelt, key=len, reverse=True)))) if spelt else None
+    return tuple(sorted(spelt, key=lambda spelling: (-len(spelling), spelling)))
 
 
 def _own_shape(kind: str, pattern: str) -> _Shape:
