@@ -13,8 +13,9 @@ from ekiden_jobs.checks import check_request
 from ekiden_jobs.executor import LogTail, StreamName
 from ekiden_jobs.folder import JobFolder, find_job, known_jobs, runner_command, tail_of
 from ekiden_jobs.journal import Cancelled
+from ekiden_policies.job_states import meaning
 from ekiden_policies.jobs import next_pause
-from ekiden_slurm.attempts import Unit
+from ekiden_slurm.attempts import Attempt, Unit
 from ekiden_slurm.commands import SlurmCommands
 from ekiden_slurm.follow import Followed, Follower
 from ekiden_slurm.pace import Pace
@@ -172,13 +173,14 @@ class SlurmExecutor:
     def cancel(self, keys: Sequence[JobKey]) -> Statuses:
         """End jobs; those that have ended stay as they are.
 
-        That it is wanted is written down first: a job that Slurm turns out to have taken is ended then.
+        That it is wanted is written down first: a job that Slurm turns out to have taken is ended then. What Slurm is
+        told to end it is first seen to have under our name: a controller that was killed gives numbers anew.
 
         Raises:
             UnknownJobError: There is none of a key.
             ExecutorUnavailableError: Slurm cannot be asked.
         """
-        doomed: list[str] = []
+        wanted: list[tuple[Attempt, Unit]] = []
         for folder, task in [find_job(self._root, key) for key in keys]:
             with folder.locked():
                 job = TrackedJob.load(folder, folder.request())
@@ -189,17 +191,28 @@ class SlurmExecutor:
                 if not job.is_cancelled(task):
                     folder.journal.add(Cancelled(task=task))
                 self._submission.cancel_unsubmitted(job, units)
-                known = [attempt for attempt in job.attempts if attempt.native_id and attempt.refused is None]
-                if task is None:
-                    doomed += [attempt.native_id for attempt in known]
-                else:
-                    doomed += [attempt.native_unit(task) for attempt in known if attempt.covers(task)]
-        self.commands.cancel(doomed)
+                known = (attempt for attempt in job.attempts if attempt.native_id and attempt.refused is None)
+                wanted += [(attempt, task) for attempt in known if task is None or attempt.covers(task)]
+        self._cancel(wanted)
         return self._look(keys, may_submit=False)
 
     def known(self) -> list[JobKey]:
         """Return the keys of all jobs of the jobs folder, the oldest first."""
         return known_jobs(self._root)
+
+    def _cancel(self, wanted: Sequence[tuple[Attempt, Unit]]) -> None:
+        """Have Slurm end what it has of some attempts, or of a task of each."""
+        if not wanted:
+            return
+        rows = self.commands.queue(names=list({attempt.name: None for attempt, _ in wanted}))
+        alive = {(row.name, row.array_id) for row in rows if meaning(row.state).phase != "ended"}
+        doomed = {
+            number if task is None else f"{number}_{task - attempt.first}": None
+            for attempt, task in wanted
+            for name, number in alive
+            if name == attempt.name
+        }
+        self.commands.cancel(list(doomed))
 
     def _require_ours(self, job: TrackedJob) -> None:
         if not job.is_slurms and job.standing.intended is not None:

@@ -7,7 +7,8 @@ import pytest
 
 from ekiden_jobs import ExecutorUnavailableError, JobKey, JobRequestError, SubmissionError
 from ekiden_jobs.folder import JobFolder
-from ekiden_slurm.attempts import fold_attempts
+from ekiden_jobs.journal import Submitted
+from ekiden_slurm.attempts import fold_attempts, next_attempt
 from ekiden_slurm.pace import Pace
 from slurm_jobs import ENOUGH_S, before, executor_on, job, ran
 from slurm_rig import SlurmRig
@@ -196,3 +197,16 @@ def test_a_minute_sees_no_more_submissions_than_it_may(tmp_path: Path) -> None:
     (tmp_path / "pace.json").write_text("damaged", encoding="utf-8")
     paces[0].take_turn()
     assert time_s[0] == 1122
+
+
+@pytest.mark.slurm
+def test_cancelling_a_job_spares_another_that_got_its_number(slurm: SlurmRig, tmp_path: Path) -> None:
+    executor = executor_on(tmp_path / "jobs", slurm.env)
+    number = executor.submit(job(tmp_path, "theirs", resources={"directives": ("--hold",)})).native_id
+    lost = JobFolder.create(tmp_path / "jobs", job(tmp_path, "lost"))
+    intent = next_attempt(lost.key, [], None)
+    lost.journal.extend([intent, Submitted(attempt=intent.attempt, native_id=number)])
+    executor.cancel([lost.key])
+    assert slurm.command("squeue", "-h", "-j", number, "-o", "%T").stdout.strip() == "PENDING"
+    assert executor.wait([lost.key], ENOUGH_S)[lost.key].outcome == "cancelled"
+    executor.cancel([JobKey("theirs")])
