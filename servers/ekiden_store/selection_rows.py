@@ -12,18 +12,22 @@ class RowFilter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    runs: tuple[str, ...] = Field((), description="Only rows of these runs.")
-    attempts: tuple[str, ...] = Field((), description="Only rows of these attempts.")
-    theorems: tuple[str, ...] = Field((), description="Only rows of these theorems.")
-    without_theorems: tuple[str, ...] = Field((), description="No rows of these theorems, a benchmark's for example.")
-    kinds: tuple[Kind, ...] = Field((), description="Only rows of these kinds.")
-    labels: tuple[Label, ...] = Field((), description="Only rows with these labels.")
-    origins: tuple[Origin, ...] = Field((), description="Only rows that come from there.")
-    without_origins: tuple[Origin, ...] = Field((), description="No rows that come from there.")
-    iterations: tuple[int, ...] = Field((), description="Only rows of these iterations.")
-    models: tuple[str, ...] = Field((), description="Only rows of these models.")
-    min_depth: int | None = Field(None, ge=0, description="Only rows at least this many tactics below the root.")
-    max_depth: int | None = Field(None, ge=0, description="Only rows at most this many tactics below the root.")
+    runs: tuple[str, ...] = Field(default=(), description="Only rows of these runs.")
+    attempts: tuple[str, ...] = Field(default=(), description="Only rows of these attempts.")
+    theorems: tuple[str, ...] = Field(default=(), description="Only rows of these theorems.")
+    without_theorems: tuple[str, ...] = Field(
+        default=(), description="No rows of these theorems, a benchmark's for example."
+    )
+    kinds: tuple[Kind, ...] = Field(default=(), description="Only rows of these kinds.")
+    labels: tuple[Label, ...] = Field(default=(), description="Only rows with these labels.")
+    origins: tuple[Origin, ...] = Field(default=(), description="Only rows that come from there.")
+    without_origins: tuple[Origin, ...] = Field(default=(), description="No rows that come from there.")
+    iterations: tuple[int, ...] = Field(default=(), description="Only rows of these iterations.")
+    models: tuple[str, ...] = Field(default=(), description="Only rows of these models.")
+    min_depth: int | None = Field(
+        default=None, ge=0, description="Only rows at least this many tactics below the root."
+    )
+    max_depth: int | None = Field(default=None, ge=0, description="Only rows at most this many tactics below the root.")
 
     def expression(self) -> Any:
         """Return it as a pyarrow expression; None: all rows."""

@@ -1,0 +1,261 @@
+"""What can be learnt from attempts: tactics with the state BEFORE them, and children of one parent that contrast."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ekiden_store.arrow import pc
+from ekiden_store.selection_rows import RowFilter, both
+from ekiden_store.snapshot import Snapshot
+from ekiden_store.stats import STATE_KINDS
+from ekiden_store.trees import Node, Row, Tree, theorems_with, trees
+
+Unusable = Literal[
+    "root", "failed_tactic", "finished_before", "state_before_unknown", "unknown_parent", "ambiguous_parent", "cycle"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A tactic and the state that it was applied to.
+
+    Attributes:
+        theorem: The theorem.
+        state: The state before the tactic.
+        tactic: The tactic.
+        depth: How many tactics led to the state.
+        after: The state after the tactic; empty: no goal is left; None: not known, or the tactic failed.
+    """
+
+    theorem: str
+    state: str
+    tactic: str
+    depth: int
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two tactics that were applied to the same state: one lies on a proof, the other does not.
+
+    Attributes:
+        theorem: The theorem.
+        state: The state before both.
+        depth: How many tactics led to the state.
+        positive: The tactic that lies on a proof.
+        negative: The other.
+        positive_after: The state after the one; empty: no goal is left; None: not known.
+        negative_after: The state after the other; None: not known, or it failed.
+    """
+
+    theorem: str
+    state: str
+    depth: int
+    positive: str
+    negative: str
+    positive_after: str | None
+    negative_after: str | None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the rows that were asked for.
+
+    Attributes:
+        rows: How many there were.
+        used: How many became something.
+        unusable: How many did not, by reason.
+    """
+
+    rows: int = 0
+    used: int = 0
+    unusable: Counter[str] = field(default_factory=Counter[str])
+
+
+def positive_paths(snapshot: Snapshot, *, where: Any = None, min_steps: int = 1) -> Iterator[list[Example]]:
+    """Yield the completed proofs, each as its tactics from the root to the end, with the state before each.
+
+    A proof is what leads to a row that completes one; labels make no difference. A proof of which a state is not known
+    is left out.
+
+    Args:
+        snapshot: The store.
+        where: Which attempts: a pyarrow expression; None: all.
+        min_steps: Only proofs with at least so many tactics.
+
+    Raises:
+        StoreError: The rows cannot be read.
+    """
+    complete = both(where, pc.field("is_proof_complete"))
+    names = theorems_with(snapshot, complete)
+    for tree in trees(snapshot, where=both(where, pc.field("theorem_name").isin(names))):
+        for path in tree.proofs():
+            steps = [node for node in path if node.row.tactic_applied]
+            if len(steps) >= min_steps and all(node.state_before for node in steps) and path[0].fault is None:
+                yield [_example(node) for node in steps]
+
+
+def examples(
+    snapshot: Snapshot,
+    rows: RowFilter,
+    *,
+    finishing: bool = True,
+    on_proofs: bool = False,
+    tally: Tally | None = None,
+) -> Iterator[Example]:
+    """Yield the tactics of some rows, each with the state before it.
+
+    The state before is what the row says, else what its parent led to. A row of which it is not known yields nothing.
+
+    Args:
+        snapshot: The store.
+        rows: Which rows.
+        finishing: Whether tactics that left no goal are wanted.
+        on_proofs: Whether only tactics are wanted that lie on a completed proof, whatever their label says.
+        tally: Counts what became of the rows.
+
+    Raises:
+        StoreError: The rows cannot be read.
+    """
+    tally = tally if tally is not None else Tally()
+    for tree in _trees_of(snapshot, rows):
+        for node in tree.nodes:
+            if not _is_wanted(node.row, rows):
+                continue
+            tally.rows += 1
+            reason = unusable(node)
+            if reason is None and not finishing and node.row.after == "":
+                reason = "finishing"
+            if reason is None and on_proofs and not node.leads_to_proof:
+                reason = "on_no_proof"
+            if reason is not None:
+                tally.unusable[reason] += 1
+                continue
+            tally.used += 1
+            yield _example(node)
+
+
+def contrasts(
+    snapshot: Snapshot,
+    rows: RowFilter,
+    *,
+    failed: bool = False,
+    with_states: bool = False,
+    tally: Tally | None = None,
+) -> Iterator[Contrast]:
+    """Yield pairs of a positive row and a negative one that are children of the same parent.
+
+    A negative child that leads to a completed proof after all, as another proof of the same theorem does, is none.
+
+    Args:
+        snapshot: The store.
+        rows: Which rows, by their positive side; its labels make no difference.
+        failed: Whether tactics that failed count as negative too.
+        with_states: Whether only pairs are wanted whose states after the tactics are known, not finished and different.
+        tally: Counts what became of the positive rows.
+
+    Raises:
+        StoreError: The rows cannot be read.
+    """
+    tally = tally if tally is not None else Tally()
+    rows = rows.model_copy(update={"labels": ("positive",)})
+    for tree in _trees_of(snapshot, rows):
+        for node in tree.nodes:
+            if not _is_wanted(node.row, rows):
+                continue
+            tally.rows += 1
+            reason = unusable(node)
+            if reason is None:
+                found = [_contrast(node, other) for other in siblings(node, failed=failed)]
+                if with_states:
+                    found = [pair for pair in found if _states_differ(pair)]
+                tally.used += bool(found)
+                reason = None if found else "no_sibling"
+                yield from found
+            if reason is not None:
+                tally.unusable[reason] += 1
+
+
+def siblings(node: Node, *, failed: bool = False) -> list[Node]:
+    """Return the negative children of a node's own parent: hard negatives.
+
+    Args:
+        node: A positive node.
+        failed: Whether tactics that failed count too.
+    """
+    if node.parent is None:
+        return []
+    return [
+        other
+        for other in node.parent.children
+        if other is not node
+        and not other.leads_to_proof
+        and (failed if other.row.is_failure else other.row.label == "negative")
+        and unusable(other, failed=failed) is None
+        and other.state_before == node.state_before
+        and _plain(other.row.tactic_applied) != _plain(node.row.tactic_applied)
+    ]
+
+
+def unusable(node: Node, *, failed: bool = False) -> Unusable | None:
+    """Return why a node is no tactic with the state before it; None: it is one."""
+    if not node.row.tactic_applied.strip():
+        return "root"
+    if node.row.is_failure and not failed:
+        return "failed_tactic"
+    before = node.state_before
+    if before is None:
+        return node.fault or "state_before_unknown"
+    return None if before.strip() else "finished_before"
+
+
+def _trees_of(snapshot: Snapshot, rows: RowFilter) -> Iterator[Tree]:
+    """Yield the trees that have such rows, with all the rows of the theorem that a parent may be among."""
+    wanted = both(rows.expression(), pc.field("kind").isin(list(STATE_KINDS)))
+    names = theorems_with(snapshot, wanted)
+    whole = both(rows.rows_of_attempts().expression(), pc.field("theorem_name").isin(names))
+    yield from trees(snapshot, where=whole)
+
+
+def _is_wanted(row: Row, rows: RowFilter) -> bool:
+    """Tell whether a row is let through, among the rows of the attempts that are."""
+    return (
+        (not rows.labels or row.label in rows.labels)
+        and (not rows.kinds or row.kind in rows.kinds)
+        and (not rows.origins or row.origin in rows.origins)
+        and row.origin not in rows.without_origins
+        and (not rows.iterations or row.iteration in rows.iterations)
+        and (not rows.models or row.model in rows.models)
+        and (rows.min_depth is None or row.depth_from_root >= rows.min_depth)
+        and (rows.max_depth is None or row.depth_from_root <= rows.max_depth)
+    )
+
+
+def _example(node: Node) -> Example:
+    row = node.row
+    after = None if row.is_failure else row.after
+    return Example(
+        row.theorem_name, node.state_before or "", row.tactic_applied, max(row.depth_from_root, 1) - 1, after
+    )
+
+
+def _contrast(node: Node, other: Node) -> Contrast:
+    positive, negative = _example(node), _example(other)
+    return Contrast(
+        positive.theorem,
+        positive.state,
+        positive.depth,
+        positive.tactic,
+        negative.tactic,
+        positive.after,
+        negative.after,
+    )
+
+
+def _states_differ(pair: Contrast) -> bool:
+    return bool(pair.positive_after and pair.negative_after and pair.positive_after != pair.negative_after)
+
+
+def _plain(tactic: str) -> str:
+    return " ".join(tactic.split())
