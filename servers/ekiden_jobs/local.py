@@ -20,7 +20,7 @@ from ekiden_jobs.local_processes import send, wait_for, wait_for_an_end
 from ekiden_jobs.local_queue import Due, LocalQueue, Unit
 from ekiden_jobs.local_script import script_of
 from ekiden_jobs.local_start import starter_command
-from ekiden_jobs.local_status import LocalJob, Sight
+from ekiden_jobs.local_status import LocalJob, Sight, runner_of
 from ekiden_jobs.request import JobKey, JobRequest
 from ekiden_jobs.status import JobStatus
 from ekiden_policies.jobs import next_pause
@@ -248,9 +248,9 @@ class LocalExecutor:
         """Keep a job or a task from running, or have its runner end it."""
         if bar_run(folder.run(unit.task).path):
             return
-        begun = self._queue.begun_run(unit)
-        if begun is not None:
-            send(begun.process, signal.SIGTERM)
+        runner = runner_of(unit, folder.run(unit.task), self._queue)
+        if runner is not None:
+            send(runner, signal.SIGTERM)
 
 
 def _check(request: JobRequest) -> None:

@@ -270,19 +270,25 @@ def _begun_text(begun: Begun) -> str:
 
 def _read_due(path: Path) -> Due | None:
     """Return what waits; None if it was begun in this moment."""
-    try:
-        fields = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    return _due_of(fields)
+    fields = _read(path)
+    return None if fields is None else _due_of(fields)
 
 
 def _read_begun(path: Path) -> Begun | None:
+    fields = _read(path)
+    return None if fields is None else Begun(_due_of(fields["due"]), ProcessIdentity(*fields["process"]))
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """Return what a pointer holds; one that a crash of the machine left empty goes: the job's own folder knows more."""
     try:
         fields = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
-    return Begun(_due_of(fields["due"]), ProcessIdentity(*fields["process"]))
+    except ValueError:
+        path.unlink(missing_ok=True)
+        return None
+    return fields
 
 
 def _due_of(fields: dict[str, Any]) -> Due:

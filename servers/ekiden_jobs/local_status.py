@@ -30,7 +30,13 @@ class Sight:
 
     def __init__(self, queue: LocalQueue, slots: int) -> None:
         self.queue = queue
-        self.pending_reason = f"{queue.used(slots)} of {slots} processors are taken by earlier jobs."
+        self._taken = f"{queue.used(slots)} of {slots} processors are taken by earlier jobs."
+
+    def pending_reason(self, unit: Unit) -> str:
+        """Say why a job or task has not written that it began."""
+        if self.queue.begun_run(unit) is not None:
+            return "It is being started."
+        return self._taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +189,7 @@ class LocalJob:
                 key=self._key(unit.task),
                 phase="pending" if submitted else "unsubmitted",
                 native_state="PENDING" if submitted else "",
-                reason=sight.pending_reason if submitted else "Its submission was not finished; submit it again.",
+                reason=sight.pending_reason(unit) if submitted else "Its submission was not finished; submit it again.",
                 submitted_at=standing.submitted_at,
             )
         return JobStatus(
@@ -204,11 +210,17 @@ def _is_local(standing: Standing) -> bool:
 
 
 def _lives(unit: Unit, run: RunFolder, queue: LocalQueue) -> bool:
+    process = runner_of(unit, run, queue)
+    return process is not None and lives(process)
+
+
+def runner_of(unit: Unit, run: RunFolder, queue: LocalQueue) -> ProcessIdentity | None:
+    """Return the process that runs a job or task, as the queue or else as it itself tells; None if none was begun."""
     begun = queue.begun_run(unit)
     if begun is not None:
-        return lives(begun.process)
+        return begun.process
     started = run.started()
-    return started is not None and lives(ProcessIdentity(started.pid, started.started, started.boot))
+    return None if started is None else ProcessIdentity(started.pid, started.started, started.boot)
 
 
 def _time(seconds: float) -> datetime:

@@ -16,7 +16,7 @@ from ekiden_jobs.journal import Intended
 from ekiden_jobs.local import LocalExecutor
 from ekiden_jobs.local_queue import MAX_TRIES, Begun, LocalQueue
 from ekiden_jobs.local_start import starter_command
-from ekiden_warden.identity import ProcessIdentity
+from ekiden_warden.identity import ProcessIdentity, this_process
 from executor_conformance import Bed, ExecutorConformance, lives
 
 SLOTS = 2
@@ -197,6 +197,22 @@ def test_a_job_that_the_queue_lost_with_the_machine_runs_all_the_same(bed: Bed) 
     assert (bed.folder / "runs").read_text() == "run\nrun\n"
 
 
+@pytest.mark.parametrize("place", ["due", "begun"])
+def test_what_a_crash_of_the_machine_left_empty_in_the_queue_stops_nobody(bed: Bed, place: str) -> None:
+    resources = bed.made_to_wait()
+    waiting = bed.request("echo ran >> ran", resources=resources)
+    bed.executor.submit(waiting)
+    for file in (bed.jobs / ".local" / place).iterdir():
+        if waiting.key in file.name or place == "begun":
+            file.write_bytes(b"\0\0")
+    other = bed.request("echo other")
+    bed.another().submit(other)
+    bed.executor.cancel([JobKey("hold")])
+    found = bed.another().wait([waiting.key, other.key], 50)
+    assert [status.outcome for status in found.values()] == ["ok", "ok"]
+    assert (bed.folder / "ran").read_text() == "ran\n"
+
+
 def test_only_the_end_of_a_large_log_is_read(bed: Bed) -> None:
     request = bed.request("true")
     bed.end(request)
@@ -220,3 +236,14 @@ def test_a_job_whose_processes_die_before_they_can_run_it_is_given_up(bed: Bed) 
     status = bed.end_of(request.key)
     assert (status.outcome, status.started_at) == ("lost", None)
     assert "never came to run" in status.reason
+
+
+def test_a_job_that_is_being_started_is_not_told_to_wait_for_itself(bed: Bed) -> None:
+    request = bed.request("true", resources=bed.made_to_wait())
+    assert bed.executor.submit(request).reason == "2 of 2 processors are taken by earlier jobs."
+    (due,) = LocalQueue(bed.jobs).due()
+    begun = json.dumps({"due": due._asdict(), "process": this_process()})
+    (bed.jobs / ".local" / "begun" / request.key).write_text(begun)
+    status = bed.executor.status([request.key])[request.key]
+    assert (status.phase, status.reason) == ("pending", "It is being started.")
+    (bed.jobs / ".local" / "begun" / request.key).unlink()
