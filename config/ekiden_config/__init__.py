@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ekiden_config.servers import HttpSettings, ServerSettings
     from ekiden_config.settings import Settings, default_settings, load_settings
     from ekiden_config.slurm import HpcAgentSettings, HpcJobSettings, HpcSettings, SlurmProgramSettings, SlurmSettings
+    from ekiden_config.store import EncoderSettings, StoreSettings
 
 _HOMES = {
     "BudgetDialect": "budget",
@@ -30,6 +31,7 @@ _HOMES = {
     "CayleySettings": "cayley",
     "ConfigError": "errors",
     "DefaultPolicy": "judge",
+    "EncoderSettings": "store",
     "HpcAgentSettings": "slurm",
     "HpcJobSettings": "slurm",
     "HpcSettings": "slurm",
@@ -45,6 +47,7 @@ _HOMES = {
     "Settings": "settings",
     "SlurmProgramSettings": "slurm",
     "SlurmSettings": "slurm",
+    "StoreSettings": "store",
     "UpstreamSettings": "budget",
     "default_settings": "settings",
     "load_settings": "settings",
@@ -57,6 +60,7 @@ __all__ = [
     "CayleySettings",
     "ConfigError",
     "DefaultPolicy",
+    "EncoderSettings",
     "HpcAgentSettings",
     "HpcJobSettings",
     "HpcSettings",
@@ -72,6 +76,7 @@ __all__ = [
     "Settings",
     "SlurmProgramSettings",
     "SlurmSettings",
+    "StoreSettings",
     "UpstreamSettings",
     "default_settings",
     "load_settings",

@@ -23,6 +23,7 @@ from ekiden_config.patch import PatchSettings
 from ekiden_config.places import PREFIXES, SEPARATOR, project_file, user_file
 from ekiden_config.servers import HttpSettings, ServerSettings
 from ekiden_config.slurm import HpcSettings, SlurmSettings
+from ekiden_config.store import StoreSettings
 
 Tree = dict[str, object]
 
@@ -43,6 +44,7 @@ class Settings(BaseSettings):
     patch: PatchSettings
     servers: dict[str, ServerSettings] = Field(description="Server name to what it offers.")
     slurm: SlurmSettings
+    store: StoreSettings
 
     @classmethod
     def settings_customise_sources(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ekiden_config import (
     ConfigError,
+    EncoderSettings,
     HpcAgentSettings,
     ServerSettings,
     Settings,
@@ -121,6 +122,9 @@ def test_settings_in_the_reference_are_those_there_are() -> None:
     assert {key: value for key, value in read["slurm"].items() if key != "programs"} == {
         key: value for key, value in defaults["slurm"].items() if key != "programs"
     }
+    encoder = read["store"].pop("encoder")
+    assert read["store"] == {key: value for key, value in defaults["store"].items() if key != "encoder"}
+    assert encoder.keys() == EncoderSettings.model_fields.keys()
     for kind, values in read["hpc"].items():
         assert values.items() <= defaults["hpc"][kind].items()
     load_settings(read)
@@ -136,6 +140,18 @@ def test_a_cluster_is_described_as_its_users_are_used_to(project: Path, monkeypa
     assert (settings.hpc.stage2_orchestrator.cpus, settings.hpc.stage2_orchestrator.time) == (2, "48:00:00")
     monkeypatch.setenv("LEANMARATHON_SLURM_MEM_PER_CPU", "4G")
     assert load_settings().slurm.mem_per_cpu == "4G"
+
+
+def test_an_encoder_is_an_address_and_all_that_its_vectors_depend_on(project: Path) -> None:
+    project.write_text(
+        "[store.encoder]\naddress = 'http://127.0.0.1:30000/'\nmodel = 'a/b'\nrevision = 'main'\ndtype = 'float16'\n"
+    )
+    encoder = load_settings().store.encoder
+    assert encoder is not None
+    assert (encoder.address, encoder.pooling, encoder.template) == ("http://127.0.0.1:30000", "mean", "{text}")
+    project.write_text("[store.encoder]\naddress = 'elsewhere'\nmodel = 'a/b'\nrevision = 'main'\ndtype = 'float16'\n")
+    with pytest.raises(ConfigError, match=r"store\.encoder\.address.*http://"):
+        load_settings()
 
 
 @pytest.mark.parametrize(
