@@ -3,8 +3,8 @@
 import json
 import re
 import sys
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -32,6 +32,7 @@ from ekiden_jobs.request import JobKey, JobRequest, task_key
 from ekiden_policies.jobs import EndRecord
 
 _REQUEST = TypeAdapter(JobRequest)
+_FINDABLE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,89}", re.ASCII)
 _TASK_KEY = re.compile(r"(.+)_(0|[1-9][0-9]*)")
 _LOCK_TIMEOUT_S = 60
 
@@ -117,12 +118,19 @@ class JobFolder:
 
         Raises:
             JobRequestError: No job can be like that, or another job has its key.
+            JobsError: The jobs folder cannot be written.
             ExecutorUnavailableError: Somebody else has been at this job for long.
         """
         check_request(request)
         folder = cls(root.resolve(), request.key)
         folder._check_namesakes(request)
-        folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            folder.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise JobsError(
+                f"The job {request.key!r} cannot have a folder in {str(root)!r}: {error.strerror}; take another jobs "
+                "folder (slurm.jobs_dir)."
+            ) from error
         with folder.locked():
             if not folder.request_file.exists():
                 for run in _runs(folder.path, request):
@@ -163,12 +171,19 @@ class JobFolder:
 
         Raises:
             ExecutorUnavailableError: Somebody else has it for longer than the timeout.
+            JobsError: The folder cannot be written.
         """
+        lock = FileLock(self.path / "lock", timeout=timeout_s)
         try:
-            with FileLock(self.path / "lock", timeout=timeout_s):
-                yield
+            lock.acquire()
         except Timeout as error:
             raise ExecutorUnavailableError(f"Another process is busy with job {self.key!r}; try again soon.") from error
+        except OSError as error:
+            raise JobsError(f"The folder {str(self.path)!r} cannot be written: {error.strerror}.") from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def request(self) -> JobRequest:
         """Return what is to be run, without its secrets.
@@ -250,13 +265,13 @@ def find_job(root: Path, key: JobKey) -> tuple[JobFolder, int | None]:
         UnknownJobError: There is no such job.
     """
     folder = JobFolder(root.resolve(), key)
-    found = _TASK_KEY.fullmatch(key)
-    if "/" not in key and folder.request_file.exists():
-        return folder, None
-    if found and "/" not in key:
-        array = JobFolder(folder.root, JobKey(found[1]))
-        if array.has_task(int(found[2])):
-            return array, int(found[2])
+    if _FINDABLE.fullmatch(key):
+        if folder.request_file.exists():
+            return folder, None
+        if found := _TASK_KEY.fullmatch(key):
+            array = JobFolder(folder.root, JobKey(found[1]))
+            if array.has_task(int(found[2])):
+                return array, int(found[2])
     raise UnknownJobError(f"There is no job {key!r} in {str(root)!r}.")
 
 
@@ -264,8 +279,25 @@ def known_jobs(root: Path) -> list[JobKey]:
     """Return the keys of all jobs of a jobs folder, the oldest first."""
     made: list[tuple[int, str]] = []
     for file in root.glob(f"*/{REQUEST_FILE}"):
-        made.append((file.stat().st_mtime_ns, file.parent.name))
+        with suppress(FileNotFoundError):  # somebody removed it in this moment
+            made.append((file.stat().st_mtime_ns, file.parent.name))
     return [JobKey(key) for _, key in sorted(made)]
+
+
+def sound_jobs(root: Path, keys: Iterable[JobKey]) -> tuple[list[JobKey], list[str]]:
+    """Return those jobs whose folders can be read, and what is wrong with each of the others."""
+    sound: list[JobKey] = []
+    troubles: list[str] = []
+    for key in keys:
+        try:
+            folder, _ = find_job(root, key)
+            folder.request()
+            folder.journal.events()
+        except JobsError as error:
+            troubles.append(str(error))
+        else:
+            sound.append(key)
+    return sound, troubles
 
 
 def runner_command(folder: JobFolder) -> tuple[str, ...]:

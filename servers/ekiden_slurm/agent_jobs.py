@@ -1,7 +1,7 @@
 """Jobs as an agent sees them: its own alone, in its own terms."""
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,10 +75,13 @@ class AgentJobs:
         """
         wanted = self._keys(keys) or self._scope.own(self._executor.known())[::-1]
         shown, next_cursor = page(wanted, self._scope.prefix + cursor)
-        statuses: Statuses = self._executor.status(shown) if shown else {}
+        if keys:
+            statuses, troubles = self._executor.status(shown), list[str]()
+        else:
+            statuses, troubles = self._choice.standing(shown)
         return JobPage(
             jobs=lines_of(statuses.values(), self.veiled),
-            next=self._advice(statuses.values()),
+            next=" ".join([self._advice(statuses.values()), *map(self.veiled, troubles)]),
             total=len(wanted),
             next_cursor=self._scope.shown(JobKey(next_cursor)),
         )
@@ -117,7 +120,7 @@ class AgentJobs:
             JobsError: The system cannot be asked.
         """
         mine = self._scope.own(self._executor.known())
-        statuses: Mapping[JobKey, JobStatus] = self._executor.status(mine) if mine else {}
+        statuses, _ = self._choice.standing(mine)
         unfinished = [status for status in statuses.values() if status.phase != "ended"]
         jobs = [f"{key} {line}" for key, line in lines_of(unfinished, self.veiled).items()]
         return Cluster.of_overview(look_around(self._choice), jobs)

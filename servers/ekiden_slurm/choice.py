@@ -1,12 +1,13 @@
 """Who runs jobs here: Slurm, or this machine."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ekiden_jobs import Executor, Resources
+from ekiden_jobs import Executor, ExecutorUnavailableError, JobKey, JobsError, Resources, Statuses
+from ekiden_jobs.folder import sound_jobs
 from ekiden_slurm.commands import SlurmCommands
 from ekiden_slurm.profiles import with_site_defaults
 
@@ -44,6 +45,24 @@ class Choice:
         if self.executor.name == "local":
             return wanted
         return with_site_defaults(wanted, self.settings)
+
+    def standing(self, keys: Sequence[JobKey]) -> tuple[Statuses, list[str]]:
+        """Tell where jobs stand, and what is wrong with those whose folders are damaged, which keep no other from it.
+
+        Raises:
+            JobsError: Jobs cannot be asked for.
+        """
+        if not keys:
+            return {}, []
+        try:
+            return self.executor.status(keys), []
+        except ExecutorUnavailableError:
+            raise
+        except JobsError:
+            sound, troubles = sound_jobs(self.jobs_folder, keys)
+            if not troubles:
+                raise
+        return (self.executor.status(sound) if sound else {}), troubles
 
 
 def which_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.environ) -> Reasoned:

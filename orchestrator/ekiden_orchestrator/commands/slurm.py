@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer(name="slurm", help="Run programs as jobs, on a Slurm cluster or here.", no_args_is_help=True)
 
 NOT_OK = 1
+BAD = 2
 _LEFT_TO = "left to the system"
 _OPTIONS_FIRST = {"allow_interspersed_args": False}
 
@@ -214,9 +215,9 @@ def status(
 
     _, choice = _chosen(by, jobs)
     known = [] if keys else choice.executor.known()[::-1]
-    wanted = _keys(keys) if keys else known[:limit]
-    statuses: Statuses = choice.executor.status(wanted) if wanted else {}
+    statuses, troubles = (choice.executor.status(_keys(keys, choice)), []) if keys else choice.standing(known[:limit])
     show_statuses(statuses.values(), as_json=as_json)
+    _tell(troubles)
     if not as_json:
         say_left_out(len(known), limit, choice)
     if keys and any(status.phase == "ended" and status.outcome != "ok" for status in statuses.values()):
@@ -242,7 +243,7 @@ def wait(
 
     _, choice = _chosen(by, jobs)
     with waiting(as_json=as_json) as tick:
-        statuses = choice.executor.wait(_keys(keys), timeout, tick=tick)
+        statuses = choice.executor.wait(_keys(keys, choice), timeout, tick=tick)
     show_statuses(statuses.values(), as_json=as_json)
     _end(statuses)
 
@@ -262,7 +263,7 @@ def logs(
     from ekiden_orchestrator.commands.slurm_display import show_log
 
     _, choice = _chosen(by, jobs)
-    [wanted] = _keys([key])
+    [wanted] = _keys([key], choice)
     tail = choice.executor.logs(wanted, "err" if errors else "out", last_lines=lines, last_bytes=most)
     show_log(tail, as_json=as_json)
 
@@ -273,7 +274,7 @@ def cancel(keys: _Keys, *, by: _By = None, jobs: _Jobs = None, as_json: _Json = 
     from ekiden_orchestrator.commands.slurm_display import show_statuses
 
     _, choice = _chosen(by, jobs)
-    show_statuses(choice.executor.cancel(_keys(keys)).values(), as_json=as_json)
+    show_statuses(choice.executor.cancel(_keys(keys, choice)).values(), as_json=as_json)
 
 
 @app.command()
@@ -285,9 +286,10 @@ def cluster(*, by: _By = None, jobs: _Jobs = None, as_json: _Json = False) -> No
     _, choice = _chosen(by, jobs)
     overview = look_around(choice)
     known = choice.executor.known()
-    statuses: Statuses = choice.executor.status(known) if known else {}
+    statuses, troubles = choice.standing(known)
     unfinished = [status for status in statuses.values() if status.phase != "ended"]
     show_cluster(overview, unfinished, as_json=as_json)
+    _tell(troubles)
 
 
 def _chosen(by: str | None, jobs: Path | None) -> tuple[Settings, Choice]:
@@ -298,10 +300,34 @@ def _chosen(by: str | None, jobs: Path | None) -> tuple[Settings, Choice]:
     return settings, choose_executor(settings.slurm)
 
 
-def _keys(given: Sequence[str]) -> list[JobKey]:
-    from ekiden_jobs import JobKey
+def _keys(given: Sequence[str], choice: Choice) -> list[JobKey]:
+    """Return the keys of jobs that are there, each once.
 
-    return [JobKey(key) for key in dict.fromkeys(given)]
+    Raises:
+        UnknownJobError: One is not; the message names the nearest that is.
+    """
+    from difflib import get_close_matches
+
+    from ekiden_jobs import JobKey, UnknownJobError
+    from ekiden_jobs.folder import find_job
+
+    keys = [JobKey(key) for key in dict.fromkeys(given)]
+    for key in keys:
+        try:
+            find_job(choice.jobs_folder, key)
+        except UnknownJobError as error:
+            near = get_close_matches(key, choice.executor.known(), n=1, cutoff=0.5)
+            hint = f"Did you mean {near[0]!r}?" if near else "`ekiden slurm status` lists those there are."
+            raise UnknownJobError(f"{error} {hint}") from error
+    return keys
+
+
+def _tell(troubles: Sequence[str]) -> None:
+    """Say which jobs cannot be shown."""
+    for trouble in troubles:
+        typer.echo(f"ekiden: {trouble}", err=True)
+    if troubles:
+        raise typer.Exit(BAD)
 
 
 def _end(statuses: Statuses) -> None:

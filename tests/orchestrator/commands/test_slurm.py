@@ -225,3 +225,34 @@ def test_the_orchestrator_gets_the_executor_of_the_settings(folder: Path) -> Non
     packaged = default_settings()
     local = packaged.slurm.model_copy(update={"executor": "local"})
     assert choose_executor(packaged.model_copy(update={"slurm": local})).name == "local"
+
+
+def test_a_job_whose_folder_is_damaged_hides_no_other(folder: Path) -> None:
+    for key in ("a", "b"):
+        printed("submit", "--key", key, "--wait", "true")
+    (folder / "runs/jobs/local/a/request.json").write_text("{")
+    for done in (slurm("status"), slurm("cluster")):
+        assert done.exit_code == 2
+        assert re.fullmatch(r"ekiden: The request '.*/a/request.json' cannot be read: .*\n", done.stderr)
+    assert slurm("status").stdout.startswith("b: ok: ")
+    assert "no job that has not ended" in slurm("cluster").stdout
+
+
+@pytest.mark.parametrize("key", ["../trian-1", "x" * 300, "a\nb", "x_" + "9" * 5000, ""])
+def test_no_key_is_too_odd_to_be_told_that_it_is_none(folder: Path, key: str) -> None:
+    done = slurm("status", key)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("ekiden: There is no job ")
+
+
+def test_a_key_that_was_mistyped_is_told_with_the_nearest_one(folder: Path) -> None:
+    printed("submit", "--key", "train-1", "--wait", "true")
+    assert slurm("wait", "trian-1").stderr.endswith("Did you mean 'train-1'?\n")
+    assert slurm("cancel", "other").stderr.endswith("`ekiden slurm status` lists those there are.\n")
+
+
+def test_a_jobs_folder_that_cannot_be_made_is_told(folder: Path) -> None:
+    (folder / "runs").touch()
+    done = slurm("submit", "--key", "a", "true")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.endswith("Not a directory; take another jobs folder (slurm.jobs_dir).\n")
