@@ -1,5 +1,6 @@
 """Submitting each job once: the intent is on disk before sbatch, and an unclear answer is looked into, not repeated."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
@@ -19,6 +20,7 @@ from ekiden_slurm.tracking import Judgement, Patience, TrackedJob
 
 MAX_ATTEMPTS = 5
 """How often a job is submitted of which nothing is heard."""
+_USUAL_ARRAY = 1001
 
 
 class Submission:
@@ -189,9 +191,16 @@ class Submission:
 
     def _longest(self) -> int:
         if self._longest_array is None:
-            size = self._commands.configuration().get("MaxArraySize", "")
-            self._longest_array = int(size) if size.isdecimal() and int(size) else 1001
+            self._longest_array = longest_array(self._commands.configuration())
         return self._longest_array
+
+
+def longest_array(configuration: Mapping[str, str]) -> int:
+    """Return how many tasks one array may have: sites bound their numbers, which begin at 0, and some their count."""
+    size = configuration.get("MaxArraySize", "")
+    count = re.search(r"\bmax_array_tasks=([0-9]+)", configuration.get("SchedulerParameters", ""))
+    bounds = [int(text) for text in (size, count[1] if count else "") if text.isdecimal() and int(text)]
+    return min(bounds, default=_USUAL_ARRAY)
 
 
 def _units(job: TrackedJob, tasks: range | None) -> Sequence[Unit]:

@@ -181,6 +181,17 @@ def test_an_array_over_the_sites_limit_goes_in_parts_that_keep_the_bound(tmp_pat
         assert "SLURM_ARRAY_TASK_ID + 8" in script
 
 
+@pytest.mark.slurm
+def test_an_array_of_more_tasks_than_the_scheduler_takes_goes_in_parts(tmp_path: Path) -> None:
+    bound = "batch_sched_delay=0,sched_min_interval=0,sched_interval=2,bf_interval=2,max_array_tasks=2"
+    with SlurmRig(tmp_path / "rig", nodes=1, settings={"SchedulerParameters": bound}) as rig:
+        executor = executor_on(tmp_path / "jobs", rig.env)
+        executor.submit(job(tmp_path, KEY, tasks=((),) * 5))
+        assert executor.wait([KEY], ENOUGH_S)[KEY].outcome == "ok"
+        assert executor.commands.issued["sbatch"] == 3
+        assert len(ran(tmp_path)) == 5
+
+
 def test_a_minute_sees_no_more_submissions_than_it_may(tmp_path: Path) -> None:
     time_s = [1000.0]
     taken: list[float] = []
