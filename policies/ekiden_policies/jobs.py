@@ -13,6 +13,12 @@ _WINDOW_S = 60.0
 _CUT_SHORT: frozenset[Outcome] = frozenset({"time_limit", "preempted", "cancelled", "node_failure"})
 _TIME = "Its time was up."
 _MEMORY = "It used more memory than it may."
+_NO_OUTPUT = 53
+"""Told as the signal of a job whose output Slurm could not write: it never began."""
+_UNSEEN_FOLDER = (
+    "It never began, for its machine cannot write to the job's folder: every node must see the folder of jobs under "
+    "the same path."
+)
 _REASONS: Mapping[Outcome, str] = {
     "ok": "It succeeded.",
     "time_limit": _TIME,
@@ -222,6 +228,8 @@ def _told_by_system(seen: Seen) -> tuple[Outcome, str] | None:
             return "rejected", f"It was turned away: {seen.reason or 'no reason is told'}."
         if "memory" in seen.reason.lower():
             return "memory", _MEMORY
+        if seen.signal == _NO_OUTPUT:
+            return "failed", _UNSEEN_FOLDER
         return "failed", _ended_by(seen.exit_code, seen.signal)
     return outcome, _REASONS[outcome]
 

@@ -187,3 +187,20 @@ def test_a_jobs_folder_tells_of_jobs_that_another_executor_runs(tmp_path: Path) 
     assert other.known() == [KEY]
     with pytest.raises(JobRequestError, match="was submitted to local"):
         other.submit(job(tmp_path, KEY))
+
+
+@pytest.mark.slurm
+def test_a_jobs_folder_that_the_node_does_not_see_is_told(slurm: SlurmRig, tmp_path: Path) -> None:
+    executor = executor_on(tmp_path / "jobs", slurm.env)
+    key = JobKey("unseen")
+    number = executor.submit(job(tmp_path, key, resources={"directives": ("--hold",)})).native_id
+    (tmp_path / "jobs").rename(tmp_path / "elsewhere")
+    slurm.command("scontrol", "release", number, check=True)
+    state = ("squeue", "-h", "-t", "all", "-j", number, "-o", "%T")
+    wait_until(lambda: slurm.command(*state).stdout.strip() == "FAILED", "the job's failing", ENOUGH_S, needed=[])
+    (tmp_path / "elsewhere").rename(tmp_path / "jobs")
+    status = executor.wait([key], ENOUGH_S)[key]
+    assert status.outcome == "failed"
+    assert "every node must see the folder of jobs under the same path" in status.reason
+    assert (status.exit_code, status.signal) == (None, None)
+    assert ran(tmp_path) == []
