@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ekiden_blueprint.model import BlueprintNode
 
 
+_NONE_NEAR = "none resembles it"
+
+
 def module_of(path: str) -> str:
     """Give the module name of a file."""
     return ".".join(PurePosixPath(path).with_suffix("").parts)
@@ -127,7 +130,7 @@ class Project:
         """
         if name in self.by_name:
             return self.by_name[name][0]
-        raise BlueprintError(f"No node {name!r} in this blueprint; {_near(self.nearest(name))}.")
+        raise BlueprintError(f"No node {name!r} in this blueprint; {nearest_names(self.nearest(name)) or _NONE_NEAR}.")
 
     def labelled(self, label: str) -> BlueprintNode:
         """Give the node of this label; the first one when there are several.
@@ -138,12 +141,15 @@ class Project:
         if label in self.by_label:
             return self.by_label[label][0]
         close = difflib.get_close_matches(label, self.by_label, n=3, cutoff=0.5)
-        raise BlueprintError(f"No node labelled {label!r} in this blueprint; {_near(close)}.")
+        raise BlueprintError(f"No node labelled {label!r} in this blueprint; {nearest_names(close) or _NONE_NEAR}.")
 
     def nearest(self, name: str) -> list[str]:
         """Give up to three node names that resemble this one."""
         return difflib.get_close_matches(name, self.by_name, n=3, cutoff=0.5)
 
 
-def _near(names: Sequence[str]) -> str:
-    return f"the nearest are {', '.join(map(repr, names))}" if names else "none resembles it"
+def nearest_names(names: Sequence[str]) -> str:
+    """Write what resembles a name that is not there, for a message; empty when nothing does."""
+    if not names:
+        return ""
+    return f"the nearest {'is' if len(names) == 1 else 'are'} {', '.join(map(repr, names))}"

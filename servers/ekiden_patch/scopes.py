@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint import lex, masked
+from ekiden_blueprint.project import nearest_names
 from ekiden_patch.errors import PatchError
 from ekiden_policies.edit_scope import EditableSpan, Part, Place
 
@@ -147,7 +148,7 @@ def require_node(file: BlueprintFile, name: str) -> BlueprintNode:
         message = f"{file.source.path!r} has {len(found)} nodes {name!r}, at lines {', '.join(map(str, lines))}."
         raise PatchError("node_not_found", message, {**details, "lines": lines})
     near = difflib.get_close_matches(name, [node.full_name for node in file.nodes], n=3, cutoff=0.5)
-    hint = f"; the nearest are {', '.join(map(repr, near))}" if near else ""
+    hint = f"; {nearest_names(near)}" if near else ""
     message = f"{file.source.path!r} has no node {name!r} that can be read{hint}."
     raise PatchError("node_not_found", message, {**details, "nearest": near})
 

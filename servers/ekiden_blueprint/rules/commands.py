@@ -79,7 +79,7 @@ def _check_command(scene: Scene, place: Place, command: Command, modules: set[st
             _check_assumption(scene, place, command)
         elif kind in _NEVER or keyword not in scene.allowances.commands:
             _report(scene, place, command, *_RULE_OF_KIND[kind])
-    elif kind == "other" and keyword not in scene.allowances.commands:
+    elif kind == "other" and keyword not in scene.allowances.commands and command.span not in place.unread:
         _check_other(scene, place, command)
 
 

@@ -50,17 +50,20 @@ def _check_syntax(scene: Scene, place: Place) -> None:
 
 
 def _check_comments(scene: Scene, place: Place) -> None:
+    """Report comments outside the prose, but for what another rule speaks of: what is not closed, unknown options."""
     if scene.allowances.comments:
         return
     prose = [
         option.value_span
         for node in place.nodes
         for option in node.options
-        if option.name in PROSE and option.form == "doc"
+        if option.form == "doc" and (option.name in PROSE or option.name not in scene.allowances.blueprint_options)
     ]
     own = {span.start for span in prose}
-    for kind, span, _ in place.file.regions:
-        if kind not in COMMENTS or (kind == "doc_comment" and span.start + 3 in own):
+    for kind, span, closed in place.file.regions:
+        if kind not in COMMENTS or not closed or (kind == "doc_comment" and span.start + 3 in own):
+            continue
+        if any(unread.start <= span.start < unread.end for unread in place.unread):
             continue
         shown = _shown(place.file.source.slice(span))
         message = f"The {_KINDS[kind]} {shown} stands outside the prose; move it into a text of a node or remove it."
@@ -163,7 +166,8 @@ def _check_options(scene: Scene, node: BlueprintNode) -> None:
             scene.report_node("BP217", node, option.span, message, fix)
         if option.name not in allowed:
             close = scene.nearest(option.name, sorted(allowed))
-            message = f"Unknown option {option.name!r} in the attribute of {node.label!r}{close}. Remove it."
+            way_out = "Mend its name, or remove it." if close else "Remove it."
+            message = f"Unknown option {option.name!r} in the attribute of {node.label!r}{close}. {way_out}"
             scene.report_node("BP218", node, option.span, message)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ekiden_blueprint.edges import FactIndex, plain_name
 from ekiden_blueprint.findings import Finding
 from ekiden_blueprint.lexer import COMMENTS, inside_identifier, masked
+from ekiden_blueprint.project import nearest_names
 from ekiden_blueprint.rules.table import RULES
 
 if TYPE_CHECKING:
@@ -70,6 +71,12 @@ class Place:
             return self.nodes[index]
         return None
 
+    @cached_property
+    def unread(self) -> tuple[Span, ...]:
+        """The commands whose attribute list is not closed, so that nothing in them can be told apart."""
+        opened = {span.start for _, span in self.file.problems if self.file.source.slice(span) == "@["}
+        return tuple(command.span for command in self.file.commands if command.span.start in opened)
+
     def words(self, pattern: re.Pattern[str], start: int = 0, end: int | None = None) -> Iterator[Word]:
         """Give the matches of a pattern in code that do not continue a name."""
         for found in pattern.finditer(self.code, start, len(self.code) if end is None else end):
@@ -121,7 +128,7 @@ class Scene:
         if self._searches > _MOST_SEARCHES or len(word) > _LONGEST_SEARCHED:
             return ""
         close = difflib.get_close_matches(word, known, n=3, cutoff=0.5)
-        return f"; the nearest are {listed(close)}" if close else ""
+        return f"; {nearest_names(close)}" if close else ""
 
     def place_of(self, node: BlueprintNode) -> Place:
         """Give the file that a node is in."""

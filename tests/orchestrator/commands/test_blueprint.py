@@ -74,7 +74,7 @@ def test_a_rule_that_is_broken_fails(repository: GitRepository):
         ([MAIN, "--base", "--output=x", "--head", "main", "--role", "refiner"], "names no commit"),
         ([MAIN, "--base", "main", "--head", "main", "--role", "boss"], "blueprinter, refiner, worker"),
         ([MAIN, "--base", "main", "--head", "main", "--role", "worker"], "--node"),
-        ([MAIN, "--base", "main", "--head", "main", "--role", "worker", "--node", "onw"], "nearest are 'own'"),
+        ([MAIN, "--base", "main", "--head", "main", "--role", "worker", "--node", "onw"], "nearest is 'own'"),
         ([MAIN, "--base", "main", "--head", "main", "--branch", "mine"], "no role's"),
         (["no.lean", "--base", "main", "--head", "main", "--role", "refiner"], "no.lean"),
         (["../x.lean", "--base", "main", "--head", "main", "--role", "refiner"], "outside the repository"),

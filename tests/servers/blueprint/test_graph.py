@@ -63,7 +63,7 @@ def test_the_definitional_context_says_what_stands_before_the_node() -> None:
     [
         ("D", "'D' is def, no lemma or theorem"),
         ("leema", "No node 'leema' in this blueprint"),
-        ("lem_3", "the nearest are 'lem_30'"),
+        ("lem_3", "the nearest is 'lem_30'"),
     ],
 )
 def test_asking_about_something_else_is_told(name: str, words: str) -> None:

@@ -76,7 +76,7 @@ def test_all_findings_are_reported_together_in_the_order_of_the_text() -> None:
 def test_a_message_names_the_value_and_the_way_out() -> None:
     _, finding = found(GOOD.replace("cref{lem:pos}", "cref{lem:poss}"))
     assert finding.message == (
-        "No node has the label 'lem:poss'; the nearest are 'lem:pos'. Mend the reference or write the node."
+        "No node has the label 'lem:poss'; the nearest is 'lem:pos'. Mend the reference or write the node."
     )
 
 
@@ -193,6 +193,32 @@ def test_an_exit_code_without_an_error_is_a_finding(code: int, message: str) -> 
 
 def test_a_silent_build_that_succeeded_has_nothing_to_say() -> None:
     assert read_build_log("", exit_code=0) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        ('(latexEnv := "theorem")]', '(latexEnv := "theorem")', ["BP221", "BP205"]),
+        ('-/)\n  (latexEnv := "theorem")]', ')\n  (latexEnv := "theorem")]', ["BP221", "BP221"]),
+        ("(title", "(titel", ["BP212", "BP218"]),
+    ],
+    ids=["a bracket", "the end of a text", "a name"],
+)
+def test_what_is_missing_is_said_once_and_no_fix_takes_the_prose_away(old: str, new: str, rules: list[str]) -> None:
+    at = GOOD.rindex(old)
+    text = GOOD[:at] + new + GOOD[at + len(old) :]
+    findings = [finding for finding in found(text) if finding.severity == "error" and finding.rule != "BP701"]
+    assert rules_of(findings) == rules
+    assert apply_fixes(text, findings) == text
+
+
+def test_an_unknown_option_is_told_from_a_misspelt_one() -> None:
+    misspelt, unknown = (
+        next(finding for finding in found(GOOD.replace("(title", given, 1)) if finding.rule == "BP218").message
+        for given in ("(titel", "(zzz")
+    )
+    assert "the nearest is 'title'. Mend its name, or remove it." in misspelt
+    assert unknown.endswith("'. Remove it.")
 
 
 @settings(max_examples=150, deadline=None)

@@ -447,7 +447,7 @@ def test_a_refusal_names_the_place_and_the_nearest_editable_span(desk: Workspace
 
 
 def test_a_node_that_is_not_there_is_told_with_its_neighbours(folder: Path) -> None:
-    with pytest.raises(PatchError, match=r"has no node 'targt' that can be read; the nearest are 'target'"):
+    with pytest.raises(PatchError, match=r"has no node 'targt' that can be read; the nearest is 'target'"):
         open_workspace(folder, name="targt")
 
 

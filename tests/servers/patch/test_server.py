@@ -250,7 +250,7 @@ async def test_a_whole_lean_file_gets_no_new_syntax_problem(work: Path, monkeypa
         ({"TARGET_FILE": "../Main.lean"}, "leads out of the workspace"),
         ({"NODE": "target"}, "APPLY_PATCH_TARGET_FILE names no file"),
         ({"TARGET_FILE": "other.md", "NODE": "target"}, "is no Lean file"),
-        ({"TARGET_FILE": "Main.lean", "NODE": "tarket"}, "the nearest are 'target'"),
+        ({"TARGET_FILE": "Main.lean", "NODE": "tarket"}, "the nearest is 'target'"),
         ({"OTHER_FILES": '["other.md", ""]'}, "has an empty entry"),
         ({"OTHER_FILES": "other.md,,docs/state.md"}, "has an empty entry"),
         ({"OTHER_FILES": "[1]"}, "is no JSON array of names"),
