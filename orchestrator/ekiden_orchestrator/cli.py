@@ -18,6 +18,7 @@ from ekiden_orchestrator.commands import (
     servers,
     slurm,
     solo,
+    store,
 )
 from ekiden_orchestrator.errors import report
 
@@ -37,6 +38,7 @@ app.add_typer(judge.app)
 app.add_typer(certificate.app)
 app.add_typer(cayley.app)
 app.add_typer(slurm.app)
+app.add_typer(store.app)
 app.add_typer(lean.app)
 app.add_typer(doctor.app)
 

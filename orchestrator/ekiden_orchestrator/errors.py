@@ -24,6 +24,7 @@ _BASES = frozenset(
         "ekiden_magma.errors.MagmaError",
         "ekiden_orchestrator.errors.CommandError",
         "ekiden_orchestrator.marathon.errors.MarathonError",
+        "ekiden_store.errors.StoreError",
         "ekiden_warden.errors.WardenError",
     }
 )

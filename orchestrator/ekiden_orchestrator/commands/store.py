@@ -1,0 +1,238 @@
+"""`ekiden store`: what became of every attempt, from the shell."""
+
+from __future__ import annotations
+
+from pathlib import Path  # typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from ekiden_orchestrator.errors import CommandError
+
+if TYPE_CHECKING:
+    from ekiden_config import StoreSettings
+    from ekiden_store import Store
+
+app = typer.Typer(name="store", help="Keep, count, show and hand on attempts at proofs.", no_args_is_help=True)
+
+NOT_OK = 1
+
+_Folder = Annotated[
+    Path | None, typer.Option("--store", metavar="DIR", help="The store.", show_default="the settings' store.folder")
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_Run = Annotated[str, typer.Option(metavar="ID", help="Only of this run.", show_default="any")]
+
+
+@app.callback()
+def store() -> None:
+    """Keep, count, show and hand on attempts at proofs.
+
+    Exit status: 0 when all is well; 1 when a file could not be imported, something was damaged, or another process was
+    at work; 2 for bad input, or a store that cannot be used.
+    """
+
+
+@app.command()
+def stats(
+    *,
+    run: _Run = "",
+    theorem: Annotated[str, typer.Option(metavar="NAME", help="Only of this theorem.", show_default="all")] = "",
+    asked: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The names of all theorems that were to be proved, one a line.", exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    folder: _Folder = None,
+    as_json: _Json = False,
+) -> None:  # fmt: skip
+    """Count what the store holds: rows by kind, labels, depths, theorems, candidates in a state, proofs."""
+    from ekiden_orchestrator.commands.store_display import show_stats
+    from ekiden_store.selection_rows import RowFilter
+    from ekiden_store.stats import read_stats
+
+    opened = _opened(folder)
+    where = RowFilter(runs=(run,) if run else (), theorems=(theorem,) if theorem else ())
+    names = None if asked is None else _names(asked)
+    with opened.snapshot() as snapshot:
+        show_stats(read_stats(snapshot, where=where.expression(), asked=names), as_json=as_json)
+
+
+@app.command(name="import")
+def import_(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files, stores, or folders of files.", exists=True)
+    ],
+    *,
+    theorem: Annotated[str, typer.Option(metavar="NAME", help="What sessions and ATIF files tried to prove.")] = "",
+    run: Annotated[str, typer.Option(metavar="ID", help="The run of the rows.", show_default="the file's")] = "",
+    iteration: Annotated[int | None, typer.Option(metavar="N", help="The iteration that sessions belong to.")] = None,
+    origin: Annotated[
+        Literal["import", "search", "harvest", "ground_truth", "probe"],
+        typer.Option(help="Where the rows of Parquet files come from, if they do not say."),
+    ] = "import",
+    state_pp: Annotated[
+        Literal["after", "before"],
+        typer.Option(help="Whether state_pp of Parquet files is the state after the tactic or before it."),
+    ] = "after",
+    over: Annotated[
+        bool, typer.Option("--over", help="The sessions are over: calls without a result have failed.")
+    ] = False,
+    folder: _Folder = None,
+    as_json: _Json = False,
+) -> None:
+    """Add files of attempts, told apart by what they hold; nothing is added twice.
+
+    Parquet files of expert iteration with 12 or 14 columns, parts of other stores, trajectories of ATIF, session files
+    of Codex and Claude Code. A session that has grown may be imported again.
+    """
+    from ekiden_orchestrator.commands.store_display import show_imports
+    from ekiden_orchestrator.commands.store_files import ImportOptions, files_below, import_file
+
+    options = ImportOptions(theorem, run, iteration, origin, state_pp, over)
+    found = files_below(files)
+    opened = _opened(folder, create=True)
+    done = [import_file(opened, file, options) for file in found]
+    show_imports(done, as_json=as_json)
+    if any(one.error for one in done):
+        raise typer.Exit(NOT_OK)
+
+
+@app.command()
+def compact(*, folder: _Folder = None, as_json: _Json = False) -> None:
+    """Make Parquet parts of what was appended, and larger parts of small ones; may run beside writers and readers.
+
+    Ends with 1 if another process compacts the store now, or files of it were damaged.
+    """
+    from ekiden_orchestrator.commands.store_display import show_compaction
+
+    settings = _settings(folder)
+    done = _open(settings).compact(part_rows=settings.part_rows)
+    show_compaction(done, as_json=as_json)
+    if done.is_busy or done.findings:
+        raise typer.Exit(NOT_OK)
+
+
+@app.command()
+def check(*, folder: _Folder = None, as_json: _Json = False) -> None:
+    """Read all of the store, put right what a crash left behind, and move damaged parts aside.
+
+    Ends with 1 if something was found, or if not all could be looked at.
+    """
+    from ekiden_orchestrator.commands.store_display import show_report
+
+    opened = _opened(folder)
+    report = opened.check()
+    report.findings[:0] = opened.found.findings
+    show_report(report, as_json=as_json)
+    if report.findings or not report.is_complete:
+        raise typer.Exit(NOT_OK)
+
+
+@app.command()
+def tree(
+    theorem: Annotated[str, typer.Argument(metavar="THEOREM", help="Its name.", show_default=False)],
+    *,
+    run: _Run = "",
+    attempt: Annotated[str, typer.Option(metavar="ID", help="Only this attempt.", show_default="all")] = "",
+    folder: _Folder = None,
+    as_json: _Json = False,
+) -> None:
+    """Show the attempts at a theorem, each as a tree of states and tactics. Secrets are struck out.
+
+    Ends with 1 if there is no such attempt.
+    """
+    from ekiden_orchestrator.commands.store_display import show_trees
+    from ekiden_store.trees import read_trees
+    from ekiden_store.views import redactor_of
+
+    settings = _settings(folder)
+    with _open(settings).snapshot() as snapshot:
+        found = read_trees(snapshot, theorem=theorem, attempt_id=attempt or None, run_id=run or None)
+    show_trees(found, theorem, redactor_of(settings), as_json=as_json)
+    if not found:
+        raise typer.Exit(NOT_OK)
+
+
+@app.command()
+def export(
+    attempt: Annotated[str, typer.Argument(metavar="ATTEMPT", help="The attempt.", show_default=False)],
+    out: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to write, as JSON.", dir_okay=False, show_default=False)
+    ],
+    *,
+    run: _Run = "",
+    folder: _Folder = None,
+) -> None:
+    """Write one attempt, with those below it, as a trajectory of ATIF. Secrets are struck out."""
+    from ekiden_files import write_whole
+    from ekiden_store.atif import export_attempt
+    from ekiden_store.views import attempt_steps, redactor_of
+
+    settings = _settings(folder)
+    redactor = redactor_of(settings)
+    with _open(settings).snapshot() as snapshot:
+        steps = attempt_steps(snapshot, attempt, run_id=run or None)
+    trajectory = export_attempt([redactor.redact_step(step) for step in steps])
+    try:
+        write_whole(out, _text(trajectory))
+    except OSError as error:
+        raise CommandError(f"{str(out)!r} cannot be written: {error.strerror}.") from error
+    struck = f"; secrets struck out: {redactor.found.total()}" if redactor.found else ""
+    typer.echo(f"{out}: {len(steps)} steps{struck}")
+
+
+@app.command()
+def embed(
+    *,
+    hashes: Annotated[
+        bool, typer.Option("--hashes", help="Make vectors of hashes, which mean nothing: to try things out.")
+    ] = False,
+    folder: _Folder = None,
+    as_json: _Json = False,
+) -> None:
+    """Encode the states that have no vector yet; a run that is ended keeps what it has.
+
+    The vectors go to the folder `embeddings` of the store.
+    """
+    from functools import partial
+
+    import anyio
+
+    from ekiden_orchestrator.commands.store_display import show_fill
+    from ekiden_store.views_states import embed_states
+
+    settings = _settings(folder)
+    show_fill(anyio.run(partial(embed_states, _open(settings), settings, hashes=hashes)), as_json=as_json)
+
+
+def _settings(folder: Path | None) -> StoreSettings:
+    from ekiden_config import load_settings
+
+    return load_settings({"store": {"folder": None if folder is None else str(folder)}}).store
+
+
+def _open(settings: StoreSettings, *, create: bool = False) -> Store:
+    from ekiden_store.views import open_store
+
+    return open_store(settings, create=create)
+
+
+def _opened(folder: Path | None, *, create: bool = False) -> Store:
+    return _open(_settings(folder), create=create)
+
+
+def _names(file: Path) -> list[str]:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{str(file)!r} cannot be read: {error}.") from error
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _text(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

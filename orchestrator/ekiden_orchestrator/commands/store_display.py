@@ -1,0 +1,160 @@
+"""How a store looks on a terminal, and to programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from ekiden_orchestrator.commands.budget_display import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ekiden_orchestrator.commands.store_files import Imported
+    from ekiden_store import Finding, Report
+    from ekiden_store.compaction import Compaction
+    from ekiden_store.embeddings_fill import FillReport
+    from ekiden_store.redaction import Redactor
+    from ekiden_store.stats import LabelCounts, Stats
+    from ekiden_store.trees import Tree
+
+
+def show_stats(stats: Stats, *, as_json: bool) -> None:
+    """Print what a store holds."""
+    if as_json:
+        _json(asdict(stats))
+        return
+    proved, candidates = stats.proved, stats.candidates
+    typer.echo(f"rows        {stats.rows:,}{_list(stats.kinds)}")
+    typer.echo(f"from        {_list(stats.origins).removeprefix(': ') or 'nowhere'}")
+    typer.echo(f"attempts    {stats.attempts:,} at {stats.theorems:,} theorems")
+    share = "" if proved.of_attempted is None else f" ({proved.of_attempted:.1%})"
+    typer.echo(f"proved      {proved.proved:,} of {proved.attempted:,} attempted{share}; {proved.copied:,} only copied")
+    if proved.asked is not None:
+        share = "" if proved.of_asked is None else f" ({proved.of_asked:.1%})"
+        typer.echo(f"            of {proved.asked:,} asked for{share}; {proved.not_attempted:,} left no row")
+    if stats.verdicts:
+        typer.echo(f"verdicts    {_list(stats.verdicts).removeprefix(': ')}")
+    typer.echo(f"labels      {_labels(stats.labels)}")
+    both = f", {stats.states_with_both_labels:,} with both labels" if stats.states_with_both_labels else ""
+    typer.echo(f"states      {stats.unique_states:,} different{both}")
+    if candidates.expansions:
+        typer.echo(
+            f"candidates  {candidates.average:.1f} tactics a state ({candidates.least} to {candidates.most}) "
+            f"in {candidates.expansions:,} states"
+        )
+    _rows("depth", stats.depths)
+    _rows("theorem", stats.largest)
+
+
+def show_imports(imports: Sequence[Imported], *, as_json: bool) -> None:
+    """Print what became of files; what could not be imported goes to standard error."""
+    if as_json:
+        _json([asdict(one) for one in imports])
+        return
+    for one in imports:
+        if one.error:
+            typer.echo(f"ekiden: {one.error}", err=True)
+            continue
+        known = f", {one.known:,} known already" if one.known else ""
+        typer.echo(f"{visible(one.file)}: {one.rows:,} rows ({one.kind}){known}")
+        for note in one.notes:
+            typer.echo(f"  {visible(note)}")
+    if len(imports) > 1:
+        failed = sum(bool(one.error) for one in imports)
+        told = f"; {failed:,} could not be imported" if failed else ""
+        typer.echo(f"{sum(one.rows for one in imports):,} rows of {len(imports) - failed:,} files{told}")
+
+
+def show_compaction(done: Compaction, *, as_json: bool) -> None:
+    """Print what a compaction did."""
+    if as_json:
+        _json(asdict(done) | {"findings": [finding._asdict() for finding in done.findings]})
+        return
+    if done.is_busy:
+        typer.echo("Another process compacts the store now; nothing was done.")
+        return
+    if not done.parts:
+        typer.echo("Nothing was to be done.")
+    else:
+        typer.echo(
+            f"{done.rows:,} rows of {done.segments:,} files are compacted; "
+            f"{done.parts:,} parts written, {done.merged:,} merged"
+        )
+    _findings(done.findings)
+
+
+def show_report(report: Report, *, as_json: bool) -> None:
+    """Print what was found wrong with a store."""
+    if as_json:
+        _json({"is_complete": report.is_complete, "findings": [finding._asdict() for finding in report.findings]})
+        return
+    if not report.is_complete:
+        typer.echo("Not all could be looked at: another process changes the store, or it cannot be written.")
+    elif not report.findings:
+        typer.echo("The store is sound.")
+    _findings(report.findings)
+
+
+def show_trees(trees: Sequence[Tree], theorem: str, redactor: Redactor, *, as_json: bool) -> None:
+    """Print attempts as trees."""
+    from ekiden_store.trees import tree_lines
+
+    if as_json:
+        _json(
+            [
+                {**tree.key._asdict(), "is_proved": tree.is_proved, "nodes": len(tree.nodes)}
+                | {"lines": [redactor.redact(line) for line in tree_lines(tree)]}
+                for tree in trees
+            ]
+        )
+        return
+    if not trees:
+        typer.echo(f"The store has no such states or tactics of {theorem!r}.", err=True)
+    for tree in trees:
+        proved = "proved" if tree.is_proved else "not proved"
+        typer.echo(
+            visible(f"{tree.key.attempt_id or '(no attempt id)'} of {tree.key.run_id or '(no run id)'}: {proved}")
+        )
+        for line in tree_lines(tree):
+            typer.echo(f"  {visible(redactor.redact(line))}")
+
+
+def show_fill(report: FillReport, *, as_json: bool) -> None:
+    """Print what became of states that were to be encoded."""
+    if as_json:
+        _json(asdict(report))
+        return
+    typer.echo(f"{report.encoded:,} states encoded, {report.known:,} known already")
+    for reason, times in report.refused.most_common(5):
+        typer.echo(f"  {times:,} without a vector: {visible(reason)}")
+
+
+def _rows(name: str, counts: Mapping[int, LabelCounts] | Mapping[str, LabelCounts]) -> None:
+    told = [(visible(str(key)), count) for key, count in counts.items()]
+    if not told:
+        return
+    width = min(60, max(len(name), *(len(key) for key, _ in told)))
+    typer.echo(f"\n{name:{width}}  {'positive':>10}  {'negative':>10}  {'unknown':>10}")
+    for key, count in told:
+        typer.echo(f"{key:{width}}  {count.positive:>10,}  {count.negative:>10,}  {count.unknown:>10,}")
+
+
+def _labels(labels: LabelCounts) -> str:
+    return f"{labels.positive:,} positive, {labels.negative:,} negative, {labels.unknown:,} unknown"
+
+
+def _list(counts: Mapping[str, int]) -> str:
+    return f": {', '.join(f'{count:,} {visible(name)}' for name, count in counts.items())}" if counts else ""
+
+
+def _findings(findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        typer.echo(f"{finding.kind.replace('_', ' ')}: {finding.name}: {finding.detail}")
+
+
+def _json(value: object) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

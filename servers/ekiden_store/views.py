@@ -1,0 +1,99 @@
+"""A store as the settings describe it, and what people and programs are shown of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ekiden_store.columns import COLUMNS
+from ekiden_store.errors import StoreError
+from ekiden_store.redaction import Redactor
+from ekiden_store.steps import Step
+from ekiden_store.store import Store
+
+if TYPE_CHECKING:
+    from ekiden_config import StoreSettings
+    from ekiden_store.snapshot import Snapshot
+
+MOST_ROWS = 100_000
+_NAMES = tuple(column.name for column in COLUMNS)
+_TEXTS = frozenset(column.name for column in COLUMNS if column.type == "texts")
+
+
+def open_store(settings: "StoreSettings", *, create: bool) -> Store:
+    """Open the store of some settings.
+
+    Args:
+        settings: Where it is.
+        create: Whether to make it if it is not there.
+
+    Raises:
+        StoreError: It is not there, or cannot be used.
+    """
+    folder = Path(settings.folder).expanduser()
+    if not create and not folder.is_dir():
+        raise StoreError(f"There is no trajectory store in {str(folder)!r} yet; it is made when something is stored.")
+    return Store(folder, create=create)
+
+
+def redactor_of(settings: "StoreSettings") -> Redactor:
+    """Return what strikes out secrets, the values of the variables that some settings name among them."""
+    return Redactor.for_environment(settings.redact)
+
+
+def attempt_steps(
+    snapshot: "Snapshot", attempt_id: str, *, run_id: str | None = None, most_rows: int = MOST_ROWS
+) -> list[Step]:
+    """Return all steps of an attempt and of those below it, in order.
+
+    Args:
+        snapshot: The store.
+        attempt_id: The attempt.
+        run_id: The run; None: any.
+        most_rows: How many steps may be read.
+
+    Raises:
+        StoreError: There is no such attempt, it is too long, or several runs have one of that name.
+    """
+    from ekiden_store.arrow import pc
+
+    name = pc.field("attempt_id")
+    where: Any = (name == attempt_id) | pc.starts_with(name, pattern=f"{attempt_id}/")
+    if run_id is not None:
+        where = where & (pc.field("run_id") == run_id)
+    found = snapshot.count(where)
+    if not found:
+        raise StoreError(f"The store has no attempt {attempt_id!r}{f' of the run {run_id!r}' if run_id else ''}.")
+    if found > most_rows:
+        raise StoreError(f"The attempt {attempt_id!r} has {found} steps; at most {most_rows} are read.")
+    steps = sorted(read_steps(snapshot, where), key=lambda step: (step.attempt_id, step.step))
+    runs = sorted({step.run_id for step in steps})
+    if len(runs) > 1:
+        raise StoreError(f"Several runs have an attempt {attempt_id!r}: {', '.join(map(repr, runs[:5]))}. Name one.")
+    return steps
+
+
+def read_steps(snapshot: "Snapshot", where: Any = None) -> Iterator[Step]:
+    """Yield the rows that a filter lets through as steps."""
+    for batch in snapshot.scan(filter=where, batch_rows=1_000):
+        for row in batch.to_pylist():
+            values: dict[str, Any] = {name: tuple(row[name]) if name in _TEXTS else row[name] for name in _NAMES}
+            yield Step(**values)
+
+
+def line_of_step(step: Step, most: int = 160) -> str:
+    """Return a step on one line."""
+    what = {
+        "tool_call": f"{step.tool}({_flat(step.tool_input)}) -> {_flat(step.tool_output)}",
+        "model_call": f"{step.model or 'a model'}: {step.tokens_in or 0} tokens in, {step.tokens_out or 0} out",
+        "message": f"{step.tool}: {_flat(step.tool_output or step.tool_input)}",
+        "verdict": f"{step.verdict} {_flat(' '.join(step.lean_messages))}".rstrip(),
+    }.get(
+        step.kind
+    ) or f"{_flat(step.tactic_applied) or '(root)'} => {_flat(step.state_pp) or 'no goals'} [{step.label}]"
+    failed = f" failed{f': {step.failure_kind}' if step.failure_kind else ''}" if step.outcome == "failed" else ""
+    text = f"{step.step} {step.kind} {what}{failed}"
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

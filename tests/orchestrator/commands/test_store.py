@@ -1,0 +1,146 @@
+"""`ekiden store` as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command_line import ekiden
+from ekiden_store import Step, Store
+from ekiden_store.arrow import pa, pq
+
+REFERENCE = {
+    "theorem_name": pa.array(["add_zero", "add_zero", "add_zero"]),
+    "state_id": pa.array([0, 1, 2], pa.uint64()),
+    "state_pp": pa.array(["⊢ n + 0 = n", "", "⊢ false"]),
+    "tactic_applied": pa.array(["", "simp", "exfalso"]),
+    "parent_state_id": pa.array([None, 0, 0], pa.uint64()),
+    "label": pa.array(["positive", "positive", "negative"]),
+    "depth_from_root": pa.array([0, 1, 1], pa.uint32()),
+    "remaining_depth": pa.array([1, 0, -1], pa.int32()),
+    "llm_log_prob": pa.array([0.0, -0.5, -2.0]),
+    "ebm_score": pa.array([0.0, 0.0, 0.0]),
+    "is_proof_complete": pa.array([False, True, False]),
+    "timestamp_ms": pa.array([1, 2, 3], pa.uint64()),
+}
+CLAUDE = {
+    "type": "user",
+    "uuid": "u1",
+    "parentUuid": None,
+    "sessionId": "s1",
+    "version": "2.0.0",
+    "timestamp": "2026-01-01T00:00:00Z",
+    "message": {"role": "user", "content": "Prove it. My key is ghp_" + "a1B2" * 9},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+def reference_file(tmp_path: Path) -> Path:
+    path = tmp_path / "iteration1.parquet"
+    pq.write_table(pa.table(REFERENCE), path)
+    return path
+
+
+def test_a_file_of_expert_iteration_is_imported_once_and_counted(tmp_path: Path, folder: Path) -> None:
+    path = reference_file(tmp_path)
+    first = ekiden("store", "import", path, "--store", folder, "--origin", "search")
+    assert first.exit_code == 0, first.stderr
+    assert first.stdout == f"{path}: 3 rows (parquet)\n"
+    assert "3 known already" in ekiden("store", "import", path, "--store", folder).stdout
+    told = ekiden("store", "stats", "--store", folder)
+    assert told.exit_code == 0
+    assert "labels      2 positive, 1 negative, 0 unknown" in told.stdout
+    assert "proved      1 of 1 attempted (100.0%)" in told.stdout
+    read = json.loads(ekiden("store", "stats", "--store", folder, "--json").stdout)
+    assert (read["rows"], read["unique_states"], read["depths"]["1"]["negative"]) == (3, 2, 1)
+
+
+def test_the_share_of_all_theorems_that_were_asked_for_counts_those_that_left_no_row(
+    tmp_path: Path, folder: Path
+) -> None:
+    ekiden("store", "import", reference_file(tmp_path), "--store", folder)
+    asked = tmp_path / "asked.txt"
+    asked.write_text("add_zero\nnever_started\n")
+    told = ekiden("store", "stats", "--store", folder, "--asked", asked)
+    assert "of 2 asked for (50.0%); 1 left no row" in told.stdout
+
+
+def test_sessions_are_told_apart_by_content_and_their_secrets_never_leave(tmp_path: Path, folder: Path) -> None:
+    session = tmp_path / "some.jsonl"
+    session.write_text(json.dumps(CLAUDE) + "\n")
+    done = ekiden("store", "import", session, "--store", folder, "--theorem", "t", "--json")
+    assert [(one["kind"], one["rows"]) for one in json.loads(done.stdout)] == [("claude", 1)]
+    with Store(folder).snapshot() as snapshot:
+        attempt = snapshot.dataset().to_table().column("attempt_id")[0].as_py()
+    out = tmp_path / "out.json"
+    exported = ekiden("store", "export", attempt, out, "--store", folder)
+    assert exported.exit_code == 0, exported.stderr
+    assert "secrets struck out: 1" in exported.stdout
+    assert "ghp_" not in out.read_text()
+    elsewhere = tmp_path / "other"
+    assert "1 rows (atif)" in ekiden("store", "import", out, "--store", elsewhere).stdout
+
+
+def test_a_file_that_holds_no_attempts_is_named_and_the_others_are_imported(tmp_path: Path, folder: Path) -> None:
+    wrong = tmp_path / "readme.json"
+    wrong.write_text("hello\n")
+    done = ekiden("store", "import", wrong, reference_file(tmp_path), "--store", folder)
+    assert done.exit_code == 1
+    assert "readme.json' holds no attempts: it is neither Parquet" in done.stderr
+    assert "3 rows of 1 files; 1 could not be imported" in done.stdout
+
+
+def test_another_store_is_imported_from_its_parts_and_only_once_it_is_compacted(tmp_path: Path, folder: Path) -> None:
+    other = tmp_path / "other"
+    with Store(other).writer() as writer:
+        writer.append([Step(theorem_name="t", kind="tactic", tactic_applied="rfl", is_proof_complete=True)])
+    refused = ekiden("store", "import", other, "--store", folder)
+    assert refused.exit_code == 2
+    assert f"ekiden store compact --store {other}" in refused.stderr
+    assert "1 rows of 1 files are compacted" in ekiden("store", "compact", "--store", other).stdout
+    assert "1 rows (parquet)" in ekiden("store", "import", other, "--store", folder).stdout
+
+
+def test_an_attempt_is_shown_as_a_tree(tmp_path: Path, folder: Path) -> None:
+    ekiden("store", "import", reference_file(tmp_path), "--store", folder)
+    shown = ekiden("store", "tree", "add_zero", "--store", folder)
+    assert shown.stdout.splitlines() == [
+        "iteration1/add_zero of iteration1: proved",
+        "  0 (root) => ⊢ n + 0 = n [positive]",
+        "    1 simp => no goals [positive]",
+        "    2 exfalso => ⊢ false [negative]",
+    ]
+    assert json.loads(ekiden("store", "tree", "add_zero", "--store", folder, "--json").stdout)[0]["is_proved"]
+    nothing = ekiden("store", "tree", "mul_zero", "--store", folder)
+    assert (nothing.exit_code, nothing.stdout) == (1, "")
+    assert "'mul_zero'" in nothing.stderr
+
+
+def test_states_are_encoded_once(tmp_path: Path, folder: Path) -> None:
+    ekiden("store", "import", reference_file(tmp_path), "--store", folder)
+    assert ekiden("store", "embed", "--hashes", "--store", folder).stdout == "2 states encoded, 0 known already\n"
+    assert ekiden("store", "embed", "--hashes", "--store", folder).stdout == "0 states encoded, 2 known already\n"
+    unset = ekiden("store", "embed", "--store", folder)
+    assert unset.exit_code == 2
+    assert "[store.encoder]" in unset.stderr
+
+
+def test_what_a_crash_left_behind_is_put_right_and_told(tmp_path: Path, folder: Path) -> None:
+    ekiden("store", "import", reference_file(tmp_path), "--store", folder)
+    sound = ekiden("store", "check", "--store", folder)
+    assert (sound.exit_code, sound.stdout) == (0, "The store is sound.\n")
+    part = next((folder / "parts").glob("*.parquet"))
+    part.write_bytes(part.read_bytes()[:-20])
+    damaged = ekiden("store", "check", "--store", folder, "--json")
+    assert damaged.exit_code == 1
+    assert [finding["kind"] for finding in json.loads(damaged.stdout)["findings"]] == ["damaged_part"]
+
+
+def test_a_store_that_is_not_there_is_said_so(folder: Path) -> None:
+    done = ekiden("store", "stats", "--store", folder)
+    assert done.exit_code == 2
+    assert f"There is no trajectory store in {str(folder)!r} yet" in done.stderr
