@@ -14,7 +14,8 @@ from ekiden_slurm.profiles import with_site_defaults
 if TYPE_CHECKING:
     from ekiden_config import SlurmSettings
 
-_CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf")
+CONFIGURATIONS = ("/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf")
+"""Where a cluster's configuration stands on its machines."""
 
 
 class Reasoned(NamedTuple):
@@ -79,7 +80,7 @@ def which_executor(settings: "SlurmSettings", environ: Mapping[str, str] = os.en
     named = environ.get("SLURM_CONF")
     if named and not Path(named).is_file():  # the commands would look for it for a minute
         return Reasoned("local", f"the variable SLURM_CONF names no file: {Path(named).name!r}")
-    if named or any(Path(file).is_file() for file in _CONFIGURATIONS):
+    if named or any(Path(file).is_file() for file in CONFIGURATIONS):
         return Reasoned("slurm", "a Slurm cluster is configured")
     if commands.answers():  # it is found in other ways, such as by the name service
         return Reasoned("slurm", "a Slurm controller answers")

@@ -115,6 +115,7 @@ def test_slurms_commands_without_a_cluster_or_with_some_gone_are_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SLURM_CONF", raising=False)
+    monkeypatch.setattr("ekiden_slurm.choice.CONFIGURATIONS", ())
     for name in ("sbatch", "squeue", "scontrol", "sinfo"):
         program(path, name, "echo 'fatal: Could not establish a configuration source' >&2; exit 1")
     lacking = found(NOTHING, settings(path))["slurm"]

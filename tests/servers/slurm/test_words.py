@@ -85,7 +85,11 @@ def program(folder: Path, name: str, script: str) -> None:
     file.chmod(0o755)
 
 
-def test_slurm_is_chosen_where_a_cluster_is_configured_even_if_it_does_not_answer(tmp_path: Path) -> None:
+def test_slurm_is_chosen_where_a_cluster_is_configured_even_if_it_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = tmp_path / "usual.conf"
+    monkeypatch.setattr("ekiden_slurm.choice.CONFIGURATIONS", (str(usual),))
     environ = {"PATH": str(tmp_path)}
     auto = SETTINGS.model_copy(update={"executor": "auto"})
     assert which_executor(auto, environ) == Reasoned("local", "there is no Slurm here")
@@ -99,6 +103,9 @@ def test_slurm_is_chosen_where_a_cluster_is_configured_even_if_it_does_not_answe
     assert which_executor(auto, named) == Reasoned("slurm", "a Slurm cluster is configured")
     program(tmp_path, "scontrol", "exit 0")
     assert which_executor(auto, environ) == Reasoned("slurm", "a Slurm controller answers")
+    program(tmp_path, "scontrol", "exit 1")
+    usual.touch()
+    assert which_executor(auto, environ) == Reasoned("slurm", "a Slurm cluster is configured")
     for name in ("local", "slurm"):
         assert which_executor(SETTINGS.model_copy(update={"executor": name}), environ).name == name
 
