@@ -71,15 +71,22 @@ def read_assignment(
     if branch is not None:
         found = assignment_of(branch, title or "")
         if found is None:
-            raise CommandError(f"The branch {branch!r} with the title {title!r} is no role's; say --role and --node.")
+            raise CommandError(
+                f"The branch {branch!r} with the title {title!r} is no role's; say --role and --node. A worker's are "
+                "`round-N/NODE` and `Complete blueprint node: NODE`."
+            )
         if role not in (None, found.role) or node not in (None, found.node):
             raise CommandError(f"The branch {branch!r} is that of a {found.role}; leave out --role and --node.")
         return Assignment(found.role, found.node, approved)
     known: dict[str, Role] = {name: name for name in ROLES}
-    if role is None or role not in known:
-        raise CommandError(f"--role is {role!r}; with --base, say one of {', '.join(known)}.")
-    if (known[role] == "worker") != bool(node):
-        raise CommandError("A worker has one node: say it with --node; the other roles have none.")
+    if role is None:
+        raise CommandError(f"Say whose change it is: --role with one of {', '.join(known)}, or --branch.")
+    if role not in known:
+        raise CommandError(f"--role is {role!r}; say one of {', '.join(known)}.")
+    if role == "worker" and not node:
+        raise CommandError("A worker has one node; say it with --node.")
+    if role != "worker" and node:
+        raise CommandError(f"--node is a worker's; a {role} has none.")
     return Assignment(known[role], node or "", approved)
 
 

@@ -116,7 +116,7 @@ def verify_change(
         build: What a build of the merged tree said.
 
     Raises:
-        CommandError: A file cannot be read, there is none, or the base does not have the worker's node.
+        CommandError: A file cannot be read, there is none, or the base has no such lemma or theorem for the worker.
     """
     repository, merged, assignment = proposal.repository, proposal.merged, proposal.assignment
     named = tuple(dict.fromkeys((*proposal.files(merged.tree), *proposal.files(merged.base))))
@@ -125,7 +125,9 @@ def verify_change(
     if not head_project.files and not base_project.files:
         raise CommandError(f"Neither commit has a plain file among {', '.join(map(repr, named)) or 'no files'}.")
     if assignment.node:
-        base_project.node(assignment.node)  # says which are near when there is none
+        given = base_project.node(assignment.node)  # says which are near when there is none
+        if not given.is_proof:
+            raise CommandError(f"{assignment.node!r} is a {given.keyword}; a worker has a lemma or theorem to prove.")
     verified = verify(head_project, elaborate, allowances, build=build)
     base = Version(base_project, elaborate(base_project).facts)
     head = Version(head_project, verified.elaborated.facts)
