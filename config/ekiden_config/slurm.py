@@ -46,7 +46,7 @@ class SlurmSettings(BaseModel):
     slots: int = Field(ge=0, description="Processors that local jobs share; 0: those of the machine.")
     cpu_partition: str = Field(description="Partition of jobs without graphics processors; empty: Slurm's default.")
     cpu_account: str = Field(description="Account of jobs without graphics processors; empty: Slurm's default.")
-    gpu_partition: str = Field(description="Partition of jobs with graphics processors.")
+    gpu_partition: str = Field(description="Partition of jobs with graphics processors; empty: Slurm's default.")
     gpu_account: str = Field(description="Account of jobs with graphics processors; empty: Slurm's default.")
     gpu_gres: str = Field(description="Generic resources of jobs with graphics processors.")
     mem_per_cpu: _Text = Field(

@@ -15,6 +15,8 @@ JobKind = Literal["auto", "stage1_orchestrator", "stage2_orchestrator", "agent"]
 _KIB = {"K": 1, "M": 1024, "": 1024, "G": 1024**2, "T": 1024**3}
 _THREADS = ("VERIFY_BLUEPRINT_LEAN_THREADS", "LEAN_LSP_THREADS", "DAG_TRACKER_LEAN_THREADS")
 _OUR_VARIABLES = ("EKIDEN_*", "LEANMARATHON_*")
+_ON_GPUS = ("gpu", "mps", "shard")
+"""The generic resources that graphics processors are given by."""
 _LIKE_SECRETS = ("*TOKEN*", "*KEY*", "*SECRET*", "*PASSWORD*")
 
 
@@ -28,7 +30,8 @@ def resources_of(kind: JobKind, hpc: HpcSettings, slurm: SlurmSettings) -> Resou
 
 def with_site_defaults(wanted: Resources, slurm: SlurmSettings) -> Resources:
     """Return resources with the settings' partition, account and memory where none is named, and their directives."""
-    on_gpus = bool(wanted.gpus or wanted.gres)
+    names = {gres.partition(":")[0] for gres in wanted.gres.split(",")}
+    on_gpus = bool(wanted.gpus) or not names.isdisjoint(_ON_GPUS)
     says_nothing = wanted.memory_mb is None and wanted.memory_mb_per_cpu is None
     return replace(
         wanted,

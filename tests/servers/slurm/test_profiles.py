@@ -32,7 +32,7 @@ def test_each_kind_gets_what_its_settings_say() -> None:
             cpus=1, memory_mb_per_cpu=4096, time_limit_s=172_800, partition="long", directives=("--nice=5",)
         ),
         "agent": Resources(
-            cpus=42, memory_mb_per_cpu=4096, time_limit_s=100_800, partition="gpu", account="graphics",
+            cpus=42, memory_mb_per_cpu=4096, time_limit_s=100_800, account="graphics",
             gres="gpu:lovelace_l40:1", directives=("--nice=5",),
         ),
     }  # fmt: skip
@@ -43,7 +43,18 @@ def test_what_is_asked_for_stays_and_the_rest_is_the_sites() -> None:
     assert with_site_defaults(Resources(partition="short", memory_mb=10), slurm) == Resources(
         partition="short", account="sums", memory_mb=10
     )
-    assert with_site_defaults(Resources(gpus=2), slurm) == Resources(gpus=2, partition="gpu", memory_mb_per_cpu=3850)
+    assert with_site_defaults(Resources(gpus=2), slurm) == Resources(gpus=2, memory_mb_per_cpu=3850)
+
+
+def test_only_what_is_on_graphics_processors_goes_to_their_partition() -> None:
+    slurm = settings(gpu_partition="graphics", cpu_partition="long").slurm
+    wishes = (
+        Resources(gpus=1),
+        Resources(gres="disk:10,gpu:a100:2"),
+        Resources(gres="shard:1"),
+        Resources(gres="disk:10"),
+    )
+    assert [with_site_defaults(wish, slurm).partition for wish in wishes] == ["graphics"] * 3 + ["long"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
