@@ -1,5 +1,6 @@
 """What can be learnt from attempts: tactics with the state BEFORE them, and children of one parent that contrast."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,8 +13,16 @@ from ekiden_store.stats import STATE_KINDS
 from ekiden_store.trees import Node, Row, Tree, theorems_with, trees
 
 Unusable = Literal[
-    "root", "failed_tactic", "finished_before", "state_before_unknown", "unknown_parent", "ambiguous_parent", "cycle"
+    "root",
+    "failed_tactic",
+    "sorry",
+    "finished_before",
+    "state_before_unknown",
+    "unknown_parent",
+    "ambiguous_parent",
+    "cycle",
 ]
+_SORRY = re.compile(r"(?<![\w.'])(?:sorry|admit|sorryAx)(?![\w'])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +85,8 @@ class Tally:
 def positive_paths(snapshot: Snapshot, *, where: Any = None, min_steps: int = 1) -> Iterator[list[Example]]:
     """Yield the completed proofs, each as its tactics from the root to the end, with the state before each.
 
-    A proof is what leads to a row that completes one; labels make no difference. A proof of which a state is not known
-    is left out.
+    A proof is what leads to a row that completes one; labels make no difference. A proof of which a state is not known,
+    or which uses `sorry`, is left out.
 
     Args:
         snapshot: The store.
@@ -92,7 +101,7 @@ def positive_paths(snapshot: Snapshot, *, where: Any = None, min_steps: int = 1)
     for tree in trees(snapshot, where=both(where, pc.field("theorem_name").isin(names))):
         for path in tree.proofs():
             steps = [node for node in path if node.row.tactic_applied]
-            if len(steps) >= min_steps and all(node.state_before for node in steps) and path[0].fault is None:
+            if len(steps) >= min_steps and path[0].fault is None and not any(map(unusable, steps)):
                 yield [_example(node) for node in steps]
 
 
@@ -204,10 +213,17 @@ def unusable(node: Node, *, failed: bool = False) -> Unusable | None:
         return "root"
     if node.row.is_failure and not failed:
         return "failed_tactic"
+    if gives_up(node.row.tactic_applied):
+        return "sorry"
     before = node.state_before
     if before is None:
         return node.fault or "state_before_unknown"
     return None if before.strip() else "finished_before"
+
+
+def gives_up(tactic: str) -> bool:
+    """Tell whether a tactic leaves out what it should prove; one that only speaks of it counts as well."""
+    return _SORRY.search(tactic) is not None
 
 
 def _trees_of(snapshot: Snapshot, rows: RowFilter) -> Iterator[Tree]:
