@@ -254,12 +254,13 @@ def test_a_warning_from_outside_reaches_the_program_alone(tmp_path: Path):
 def test_all_that_a_program_leaves_behind_ends_with_it(tmp_path: Path):
     job = Job(
         tmp_path,
-        shell('(setsid sh -c \'trap "" TERM; echo $$ > "$MEET"; sleep 1000; sleep 1000\' &) ; read x < "$MEET"'),
+        # It waits at a pipe of its own: at $MEET it might take away what is meant for the test.
+        shell('(setsid sh -c \'trap "" TERM; echo $$ > "$MEET"; sleep 1000; sleep 1000\' &) ; read x < go'),
     )
+    os.mkfifo(job.work / "go")
     runner = job.start()
     left = watch_end(int(job.hear()))
-    with Path(tmp_path / "meeting").open("w") as meeting:
-        meeting.write("go\n")
+    (job.work / "go").write_text("go\n")
     assert finish(runner)[0] == 0
     assert wait_end(left)
 
