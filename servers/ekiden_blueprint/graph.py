@@ -50,7 +50,7 @@ class ProofGraph:
         """
         node = self.project.node(name)
         if name not in self.vertices:
-            kind = node.keyword or "nothing that Lean declares"
+            kind = f"declared by `{node.keyword}`" if node.keyword else "nothing that Lean declares"
             raise BlueprintError(
                 f"{name!r} is {kind}, no lemma or theorem, so it is not in the proof graph. Ask about one that is."
             )

@@ -13,7 +13,7 @@ from ekiden_blueprint.errors import BlueprintError
 from ekiden_blueprint.states import MEANING, STATES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from rich.tree import Tree
 
@@ -149,7 +149,7 @@ def mermaid(progress: Progress, only: Collection[str] | None = None) -> str:
         )
         lines.append(f"  {ids[parent]} {arrow} {ids[child]}")
     if used:
-        lines.append(f'  subgraph legend["{_legend_title(progress)}"]')
+        lines.append(f'  subgraph legend["{_legend_title(progress, shown)}"]')
         lines += [f'    l{place}["{state}: {MEANING[state]}"]:::{state}' for place, state in enumerate(used)]
         lines.append("  end")
     for state in used:
@@ -180,7 +180,7 @@ def dot(progress: Progress, only: Collection[str] | None = None) -> str:
         marks += ['penwidth=2.5, color="#000000"'] if _is_critical(progress, parent, child) else []
         lines.append(f"  {_quoted(parent)} -> {_quoted(child)}" + (f" [{', '.join(marks)}];" if marks else ";"))
     if used := _used_states(progress, shown):
-        lines += ["  subgraph cluster_legend {", f"    label={_quoted(_legend_title(progress))}; fontsize=11;"]
+        lines += ["  subgraph cluster_legend {", f"    label={_quoted(_legend_title(progress, shown))}; fontsize=11;"]
         for state in used:
             look = _LOOKS[state]
             text = _quoted(f"{state}: {MEANING[state]}")
@@ -229,7 +229,7 @@ def tree(progress: Progress, only: Collection[str] | None = None) -> Tree:
     critical = frozenset(progress.critical_path)
     roots = [name for name in shown if not any(child in inside for child in progress.graph.children(name))]
     drawn: set[str] = set()
-    picture = Tree(Text(_legend_title(progress)))
+    picture = Tree(Text(_legend_title(progress, shown)))
 
     def line(name: str, remark: str) -> Text:
         look, state = _LOOKS[progress.states[name]], progress.states[name]
@@ -257,8 +257,9 @@ def tree(progress: Progress, only: Collection[str] | None = None) -> Tree:
     for name in shown:  # what only cycles lead to
         if name not in drawn:
             draw(name)
-    legend = picture.add(Text("legend", style="dim"))
-    for state in _used_states(progress, shown):
+    used = _used_states(progress, shown)
+    legend = picture.add(Text("legend", style="dim")) if used else picture
+    for state in used:
         look = _LOOKS[state]
         legend.add(Text.assemble((f"{look.mark} {state}", look.style), (f": {MEANING[state]}", "dim")))
     return picture
@@ -323,15 +324,18 @@ def _is_critical(progress: Progress, parent: str, child: str) -> bool:
     return parent in path and path.index(parent) + 1 < len(path) and path[path.index(parent) + 1] == child
 
 
-def _used_states(progress: Progress, shown: list[str]) -> list[State]:
+def _used_states(progress: Progress, shown: Sequence[str]) -> list[State]:
     used = {progress.states[name] for name in shown}
     return [state for state in STATES if state in used]
 
 
-def _legend_title(progress: Progress) -> str:
+def _legend_title(progress: Progress, shown: Sequence[str]) -> str:
+    if not shown:
+        return "no lemmas, theorems or assumptions"
     origin = "edges elaborated by Lean" if progress.graph.edges.origin == "elaborated" else "edges as the text declares"
-    counts = ", ".join(f"{count} {state}" for state, count in progress.counts.items() if count)
-    return f"{counts or 'no nodes'}; {origin}"
+    states = [progress.states[name] for name in shown]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in _used_states(progress, shown))
+    return f"{counts}; {origin}"
 
 
 def _mermaid_text(text: str) -> str:

@@ -235,7 +235,7 @@ def _reasons(snapshot: "Snapshot", name: str) -> tuple[str, list[str]]:
     if name not in snapshot.graph.vertices:
         return "definition", ["It is no vertex of the graph, and must be complete.", *taken]
     found = snapshot.progress.explain(name)
-    reasons = [found.reason, *(str(wait) for wait in found.waits_for)]
+    reasons = [found.reason, *(said for wait in found.waits_for if (said := str(wait)) not in found.reason)]
     if len(found.chain) > 1:
         reasons.append(
             f"The longest way to what can be worked on: {' <- '.join((name, *(w.parent for w in found.chain)))}."

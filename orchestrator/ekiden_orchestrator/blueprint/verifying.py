@@ -127,7 +127,7 @@ def verify_change(
     if assignment.node:
         given = base_project.node(assignment.node)  # says which are near when there is none
         if not given.is_proof:
-            raise CommandError(f"{assignment.node!r} is a {given.keyword}; a worker has a lemma or theorem to prove.")
+            raise CommandError(f"{assignment.node!r} is no lemma or theorem; a worker has one to prove.")
     verified = verify(head_project, elaborate, allowances, build=build)
     base = Version(base_project, elaborate(base_project).facts)
     head = Version(head_project, verified.elaborated.facts)

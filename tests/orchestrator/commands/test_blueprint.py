@@ -74,7 +74,7 @@ def test_a_rule_that_is_broken_fails(repository: GitRepository):
         ([MAIN, "--base", "--output=x", "--head", "main", "--role", "refiner"], "names no commit"),
         ([MAIN, "--base", "main", "--head", "main", "--role", "boss"], "blueprinter, refiner, worker"),
         ([MAIN, "--base", "main", "--head", "main"], "Say whose change it is"),
-        ([MAIN, "--base", "main", "--head", "main", "--role", "worker", "--node", "IsEven"], "'IsEven' is a def;"),
+        ([MAIN, "--base", "main", "--head", "main", "--role", "worker", "--node", "IsEven"], "'IsEven' is no lemma"),
         ([MAIN, "--base", "main", "--head", "main", "--branch", "round-1/own", "--title", "x"], "node: NODE`"),
         ([MAIN, "--base", "main", "--head", "main", "--role", "worker"], "--node"),
         ([MAIN, "--base", "main", "--head", "main", "--role", "worker", "--node", "onw"], "nearest are 'own'"),

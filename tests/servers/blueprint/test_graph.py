@@ -61,7 +61,7 @@ def test_the_definitional_context_says_what_stands_before_the_node() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("D", "'D' is def, no lemma or theorem"),
+        ("D", "'D' is declared by `def`, no lemma or theorem"),
         ("leema", "No node 'leema' in this blueprint"),
         ("lem_3", "the nearest is 'lem_30'"),
     ],

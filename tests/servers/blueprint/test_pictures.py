@@ -202,6 +202,9 @@ def test_a_picture_can_be_of_a_node_and_its_relatives() -> None:
     assert [found["name"] for found in json_picture(PROGRESS, part)["nodes"]] == ["big", "a", "b", "d", "e"]
     assert '"c"' not in mermaid(PROGRESS, part)
     assert not re.search(r"\bc\b", tree_text(PROGRESS, part).partition("legend")[0])
+    said = "1 proved, 1 ready, 2 waiting, 1 assumption; edges as the text declares"
+    assert tree_text(PROGRESS, part).startswith(f"{said}\n")
+    assert f'legend["{said}"]' in mermaid(PROGRESS, part)
 
 
 def test_a_cycle_is_drawn_too() -> None:
@@ -223,7 +226,7 @@ def test_a_chain_of_three_hundred_nodes_is_drawn() -> None:
 
 def test_an_empty_blueprint_gives_empty_pictures() -> None:
     progress = Progress(ProofGraph(project_of()))
-    assert tree_text(progress).startswith("no nodes")
+    assert tree_text(progress) == "no lemmas, theorems or assumptions\n"
     assert mermaid(progress) == "flowchart TD\n"
     assert json_picture(progress)["nodes"] == []
 

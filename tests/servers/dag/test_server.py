@@ -273,7 +273,6 @@ async def test_a_node_is_shown_with_the_reasons_for_its_state(client: Client) ->
         "state": "waiting",
         "reasons": [
             "Its proof is a placeholder. 't' rests on 'b' (ready) as its text says. That one must be proved first.",
-            "'t' rests on 'b' (ready) as its text says.",
         ],
         "ancestors": ["a (proved)", "b (ready)"],
         "origin": "declared",
@@ -357,7 +356,7 @@ async def test_verify_passes_a_good_blueprint_only_when_lean_has_spoken(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("D", "'D' is def, no lemma or theorem"),
+        ("D", "'D' is declared by `def`, no lemma or theorem"),
         ("lem_a", "No node 'lem_a' in this blueprint"),
         ("", "No node '' in this blueprint"),
     ],
