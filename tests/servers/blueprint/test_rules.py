@@ -60,6 +60,13 @@ def test_the_documentation_is_that_of_the_table() -> None:
     assert page == document_rules()
 
 
+def test_the_blueprint_of_the_guide_passes() -> None:
+    page = (ROOT / "docs" / "guide" / "blueprints.md").read_text(encoding="utf-8")
+    text = page.partition("```lean\n")[2].partition("```\n")[0]
+    assert text.count("@[blueprint") == 3
+    assert found(text) == []
+
+
 def test_identifiers_are_grouped_by_check_and_in_order() -> None:
     assert list(RULES) == sorted(RULES)
     assert {rule.check for rule in RULES.values()} == set(CHECKS)
