@@ -103,7 +103,7 @@ def summary(project: Project, findings: Sequence[Finding]) -> str:
     kinds: tuple[Severity, ...] = ("error", "warning", "note")
     found = ", ".join(_many(counts[kind], kind) for kind in kinds if counts[kind]) or "nothing to report"
     fixable = sum(finding.fix is not None for finding in findings)
-    ending = f" ({fixable} can be fixed automatically)" if fixable else ""
+    ending = f" ({fixable} can be fixed by `--fix`)" if fixable else ""
     return f"{'PASS' if passes(findings) else 'FAIL'}  {looked}: {found}{ending}"
 
 

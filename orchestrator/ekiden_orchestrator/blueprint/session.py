@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ekiden_blueprint.findings import apply_fixes
 from ekiden_blueprint.project import Project
-from ekiden_blueprint.rules import Diagnostic, read_build_log
+from ekiden_blueprint.rules import Diagnostic, check, read_build_log
+from ekiden_files import write_whole
 from ekiden_orchestrator.blueprint.repository import WORKTREE
 from ekiden_orchestrator.blueprint.verifying import Assignment, Proposal, in_import_order, matching
 from ekiden_orchestrator.errors import CommandError
@@ -17,6 +19,7 @@ from ekiden_policies.blueprint_roles import ROLES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ekiden_blueprint.rules import Allowances
     from ekiden_config.blueprint import BlueprintSettings
     from ekiden_orchestrator.blueprint.repository import Repository
     from ekiden_policies.blueprint_roles import Role
@@ -31,6 +34,38 @@ def read_project(files: Sequence[Path], settings: BlueprintSettings) -> Project:
         CommandError: There are none.
         BlueprintError: One cannot be read.
     """
+    chosen, root = _chosen(files, settings)
+    return Project(in_import_order(Project.read(chosen, root).files))
+
+
+def fix_files(files: Sequence[Path], settings: BlueprintSettings, allowances: Allowances) -> dict[str, int]:
+    """Write every fix that the rules are sure of into the same files, as far as the text tells without Lean.
+
+    Returns:
+        How many fixes were made, for each file that changed.
+
+    Raises:
+        CommandError: There are no files, or one cannot be written.
+        BlueprintError: One cannot be read.
+    """
+    chosen, root = _chosen(files, settings)
+    project = Project(in_import_order(Project.read(chosen, root).files))
+    findings = [finding for finding in check(project, allowances=allowances) if finding.fix is not None]
+    made: dict[str, int] = {}
+    for file in project.files:
+        path, text = file.source.path, file.source.text
+        own = [finding for finding in findings if finding.path == path]
+        if (fixed := apply_fixes(text, own)) != text:
+            try:
+                write_whole(root / path, fixed.encode())
+            except OSError as error:
+                raise CommandError(f"Cannot write {path!r}: {error.strerror}.") from error
+            made[path] = len(own)
+    return made
+
+
+def _chosen(files: Sequence[Path], settings: BlueprintSettings) -> tuple[list[Path], Path]:
+    """Give the files, and the folder that their paths are told from."""
     here = Path.cwd()
     chosen = [Path(os.path.normpath(here / file)) for file in files]
     if not chosen:
@@ -40,7 +75,7 @@ def read_project(files: Sequence[Path], settings: BlueprintSettings) -> Project:
         raise CommandError(f"No file fits {', '.join(map(repr, settings.files))} here; name the blueprint's files.")
     inside = all(path.is_relative_to(here) for path in chosen)
     root = here if inside else Path(os.path.commonpath([path.parent for path in chosen]))
-    return Project(in_import_order(Project.read(list(dict.fromkeys(chosen)), root).files))
+    return list(dict.fromkeys(chosen)), root
 
 
 def files_of(

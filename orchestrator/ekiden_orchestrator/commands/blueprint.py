@@ -61,6 +61,9 @@ def verify(
     ] = "human",
     lean: _Lean = "auto",
     assume: _Assume = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="First write into the files what is certain to mend them.")
+    ] = False,
 ) -> None:
     """Verify a blueprint by all rules; with --base and --head also a change of it by what its role may do.
 
@@ -78,9 +81,13 @@ def verify(
         if base is None and head is None:
             if any(given is not None for given in (role, node, branch, title, approvals)):
                 raise CommandError("--role, --node, --branch, --title and --approvals need --base and --head.")
+            if fix:
+                job.fix()
             verified = job.verify(ask)
         elif base is None or head is None:
             raise CommandError("Give both --base and --head, or neither.")
+        elif fix:
+            raise CommandError("--fix mends files, not commits; leave --base and --head out, then commit.")
         else:
             verified = job.verify_change(ask, (base, head), (role, node, branch, title), approvals)
     verdict = verdict_of(verified)
@@ -99,6 +106,12 @@ class _Job:
         self._settings = settings.blueprint
         self._allowances = allowances_of(settings.blueprint, assumed)
         self._log = log
+
+    def fix(self) -> None:
+        from ekiden_orchestrator.blueprint.session import fix_files
+
+        for path, count in fix_files(self._files, self._settings, self._allowances).items():
+            typer.echo(f"fixed {path}: {count} {'place' if count == 1 else 'places'}", err=True)
 
     def verify(self, ask: Elaborator) -> Verified:
         from ekiden_orchestrator.blueprint.session import read_log, read_project

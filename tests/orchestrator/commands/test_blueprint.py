@@ -62,10 +62,26 @@ def test_a_rule_that_is_broken_fails(repository: GitRepository):
     assert report(repository)["overall_pass"] is False
 
 
+def test_what_is_certain_to_mend_a_file_is_written_into_it(repository: GitRepository):
+    broken = (
+        BASE.replace('"definition"', '"lemma"', 1).replace("\ntheorem", "\n-- a remark\ntheorem")
+        + "\naxiom a : 1 = 1\n"
+    )
+    repository.write(MAIN, broken)
+    assert "(2 can be fixed by `--fix`)" in verify().stdout
+    done = verify("--fix")
+    assert done.stderr == f"fixed {MAIN}: 2 places\n"
+    assert rules_of(done) == {"BP202"}
+    assert (repository.root / MAIN).read_text("utf-8") == BASE + "\naxiom a : 1 = 1\n"
+    assert verify("--fix").stderr == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["no.lean"], "no.lean"),
+        (["no.lean", "--fix"], "no.lean"),
+        ([MAIN, "--fix", "--base", "main", "--head", "main", "--role", "refiner"], "--fix mends files"),
         (["LeanMarathon"], "directory"),
         (["binary.lean"], "UTF-8"),
         ([MAIN, "--base", "main"], "--head"),
