@@ -170,6 +170,9 @@ def graph(
         elaborated = ask(project)
     complete = elaborated.facts is not None and elaborated.facts.outcome == "complete"
     facts = elaborated.facts if complete else None
+    if facts is None and lean != "off":
+        why = elaborated.absent or (elaborated.facts.message if elaborated.facts else "")
+        typer.echo(f"Edges and states are what the text declares. {why}", err=True)
     assumed = {*settings.blueprint.assumptions, *(assume or [])}
     progress = Progress(ProofGraph(project, edges_of(project, facts)), facts, assumed=assumed)
     drawn = _drawn(progress, around(progress, node) if node else None, form, to_terminal=output is None)

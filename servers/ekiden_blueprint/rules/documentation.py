@@ -8,7 +8,8 @@ _OPENING = """\
 # Blueprint rules
 
 All rules are checked each time, and all findings are reported together. An error fails the check; a warning or a note
-does not. A rule marked *fix* offers a change where it is certain. Identifiers are stable.
+does not. A rule marked *fix* offers a change where it is certain, and `ekiden blueprint verify --fix` makes it.
+Identifiers are stable.
 """
 
 

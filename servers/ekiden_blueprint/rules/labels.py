@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ekiden_blueprint.rules.scene import Scene
 
 _PREFIXES = {"definition": "def", "lemma": "lem", "theorem": "thm"}
-_SHAPE = re.compile(r"([^:]*):(.+)", re.DOTALL)
+_SHAPE = re.compile(r"([^:\s]*):(\S(?:.*\S)?)", re.DOTALL)
 
 
 def environments_of(node: BlueprintNode) -> tuple[str, ...]:

@@ -358,6 +358,14 @@ def test_the_graph_is_shown(repository: GitRepository, form: str):
     assert output.read_text("utf-8") == done.stdout
 
 
+def test_a_graph_without_lean_says_why(repository: GitRepository):
+    repository.write(MAIN, "import Nowhere\n" + BASE)
+    done = ekiden("blueprint", "graph", MAIN)
+    said, _, why = done.stderr.partition("declares. ")
+    assert (done.exit_code, said) == (0, "Edges and states are what the text ")
+    assert len(why.splitlines()) == 1
+
+
 def test_the_graph_of_one_node_leaves_out_the_others(repository: GitRepository):
     repository.write(MAIN, text_of(EVEN, ONE, OWN, GOAL, node("theorem aside : True")))
     done = ekiden("blueprint", "graph", MAIN, "--node", "own", *OFF)
