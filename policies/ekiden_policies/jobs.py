@@ -192,6 +192,11 @@ def next_pause(pause_s: float, *, changed: bool, shortest_s: float, longest_s: f
     return shortest_s if changed else min(max(pause_s * 1.5, shortest_s), longest_s)
 
 
+def rest_after(spent_s: float, share: float) -> float:
+    """Return how long to rest after a look that took so long, so that looking takes that share of the time at most."""
+    return spent_s * (1 - share) / share
+
+
 def may_submit_at(times: Sequence[float], now: float, per_minute: int) -> float:
     """Return when the next job may be submitted, so that no minute sees more than so many.
 

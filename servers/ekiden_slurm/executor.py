@@ -14,7 +14,7 @@ from ekiden_jobs.executor import LogTail, StreamName
 from ekiden_jobs.folder import JobFolder, find_job, known_jobs, runner_command, tail_of
 from ekiden_jobs.journal import Cancelled
 from ekiden_policies.job_states import meaning
-from ekiden_policies.jobs import next_pause
+from ekiden_policies.jobs import next_pause, rest_after
 from ekiden_slurm.attempts import Attempt, Unit
 from ekiden_slurm.commands import SlurmCommands
 from ekiden_slurm.follow import Followed, Follower
@@ -24,6 +24,8 @@ from ekiden_slurm.submission import Submission
 from ekiden_slurm.tracking import Judgement, Patience, TrackedJob, status_of_unit
 
 _GLANCE_S = 0.5
+_GLANCES_SHARE = 0.1
+"""Which share of the time is taken at most by looking for what jobs wrote; there may be thousands, on a file server."""
 
 
 class SlurmExecutor:
@@ -234,15 +236,18 @@ class SlurmExecutor:
     ) -> None:
         """Wait, and take note of the ends that jobs write down meanwhile; Slurm is not asked."""
         rest = threading.Event()
+        spent_s = 0.0
         while open_keys := _open(keys, known):
             left_s = until - time.monotonic()
             if left_s <= 0:
                 return
-            rest.wait(min(_GLANCE_S, left_s))
+            rest.wait(min(max(_GLANCE_S, rest_after(spent_s, _GLANCES_SHARE)), left_s))
+            began = time.monotonic()
             if self._follower.has_news([find_job(self._root, key) for key in open_keys]):
                 known.update(self._look(open_keys, may_submit=False, ask=False))
                 if tick is not None:
                     tick(dict(known))
+            spent_s = time.monotonic() - began
 
 
 def _open(keys: Sequence[JobKey], known: Mapping[JobKey, JobStatus]) -> list[JobKey]:

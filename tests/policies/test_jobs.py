@@ -19,6 +19,7 @@ from ekiden_policies.jobs import (
     decide_submission,
     may_submit_at,
     next_pause,
+    rest_after,
     summarize,
 )
 
@@ -224,6 +225,12 @@ def test_whatever_is_found_at_most_one_job_may_run_on(
     order.shuffle(shuffled)
     again = reconcile(shuffled, claimed_by, absent_s, attempt)
     assert again == decision
+
+
+def test_looking_takes_no_more_than_its_share_of_the_time() -> None:
+    assert rest_after(0.0, 0.1) == 0.0
+    assert rest_after(2.0, 0.1) == pytest.approx(18.0)
+    assert rest_after(3.0, 0.5) == pytest.approx(3.0)
 
 
 def test_pauses_grow_to_the_longest_and_start_again_with_news() -> None:
