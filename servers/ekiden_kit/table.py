@@ -82,6 +82,11 @@ SERVERS = (
         summary="Run programs as jobs, on a Slurm cluster or here, that outlive their starter.",
         environment=("SLURM_CONF",),
     ),
+    ServerEntry(
+        name="trajectories",
+        definition="ekiden_store.server:SERVER",
+        summary="Keep, count and show attempts at proofs, and make data sets of them.",
+    ),
 )
 
 

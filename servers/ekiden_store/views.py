@@ -1,6 +1,7 @@
 """A store as the settings describe it, and what people and programs are shown of it."""
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from ekiden_store.snapshot import Snapshot
 
 MOST_ROWS = 100_000
+PAGE_LINES = 100
+_LONGEST_LINE = 400
 _NAMES = tuple(column.name for column in COLUMNS)
 _TEXTS = frozenset(column.name for column in COLUMNS if column.type == "texts")
 
@@ -80,7 +83,7 @@ def read_steps(snapshot: "Snapshot", where: Any = None) -> Iterator[Step]:
             yield Step(**values)
 
 
-def line_of_step(step: Step, most: int = 160) -> str:
+def line_of_step(step: Step) -> str:
     """Return a step on one line."""
     what = {
         "tool_call": f"{step.tool}({_flat(step.tool_input)}) -> {_flat(step.tool_output)}",
@@ -91,8 +94,53 @@ def line_of_step(step: Step, most: int = 160) -> str:
         step.kind
     ) or f"{_flat(step.tactic_applied) or '(root)'} => {_flat(step.state_pp) or 'no goals'} [{step.label}]"
     failed = f" failed{f': {step.failure_kind}' if step.failure_kind else ''}" if step.outcome == "failed" else ""
-    text = f"{step.step} {step.kind} {what}{failed}"
-    return text if len(text) <= most else f"{text[:most]}…"
+    return f"{step.step} {step.kind} {what}{failed}"
+
+
+def tree_page(
+    snapshot: "Snapshot", redactor: Redactor, *, theorem: str, run_id: str, attempt_id: str, cursor: str
+) -> tuple[list[str], str]:
+    """Return lines that show attempts, without secrets, and where to go on.
+
+    Args:
+        snapshot: The store.
+        redactor: Strikes out secrets.
+        theorem: Whose attempts; empty: all rows of the attempt are shown, not only states and tactics.
+        run_id: Only of this run; empty: any.
+        attempt_id: Only this; empty: all.
+        cursor: Where the page before ended; empty: the first page.
+
+    Raises:
+        StoreError: There is nothing such, or the cursor is none.
+    """
+    if cursor and not cursor.isdecimal():
+        raise StoreError(f"There is no such cursor: {cursor!r}. Give the next_cursor of the page before.")
+    if not theorem and not attempt_id:
+        raise StoreError("Name a theorem, an attempt, or both.")
+    first = int(cursor or 0)
+    if theorem:
+        every = _tree_lines(snapshot, theorem, run_id, attempt_id)
+    else:
+        every = map(line_of_step, attempt_steps(snapshot, attempt_id, run_id=run_id or None))
+    lines = list(islice(every, first, first + PAGE_LINES + 1))
+    following = str(first + PAGE_LINES) if len(lines) > PAGE_LINES else ""
+    return [_cut(redactor.redact(line)) for line in lines[:PAGE_LINES]], following
+
+
+def _tree_lines(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str) -> Iterator[str]:
+    from ekiden_store.trees import read_trees, tree_lines
+
+    found = read_trees(snapshot, theorem=theorem, attempt_id=attempt_id or None, run_id=run_id or None)
+    if not found:
+        raise StoreError(f"The store has no such states or tactics of {theorem!r}.")
+    for tree in found:
+        proved = "proved" if tree.is_proved else "not proved"
+        yield f"{tree.key.attempt_id or '(no attempt id)'} of {tree.key.run_id or '(no run id)'}: {proved}"
+        yield from (f"  {line}" for line in tree_lines(tree))
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
 
 
 def _flat(text: str) -> str:

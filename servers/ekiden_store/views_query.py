@@ -1,0 +1,69 @@
+"""Rows of a store, a page at a time."""
+
+import heapq
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ekiden_store.arrow import pc
+from ekiden_store.columns import Kind, Label
+from ekiden_store.errors import StoreError
+from ekiden_store.selection_rows import RowFilter, both
+from ekiden_store.steps import Step
+from ekiden_store.views import read_steps
+
+if TYPE_CHECKING:
+    from ekiden_store.snapshot import Snapshot
+
+_KEY = ("timestamp_ms", "step", "row_id")
+
+
+def row_filter(theorem: str, run: str, attempt: str = "", kind: Kind | None = None, label: Label | None = None) -> Any:
+    """Return an expression for the rows that all say so; None: all rows."""
+    return RowFilter(
+        theorems=(theorem,) if theorem else (),
+        runs=(run,) if run else (),
+        attempts=(attempt,) if attempt else (),
+        kinds=(kind,) if kind else (),
+        labels=(label,) if label else (),
+    ).expression()
+
+
+def newest_steps(snapshot: "Snapshot", where: Any, *, limit: int, cursor: str) -> tuple[list[Step], str]:
+    """Return the newest steps, and where to go on; memory holds no more than those.
+
+    Args:
+        snapshot: The store.
+        where: Which rows: a pyarrow expression; None: all.
+        limit: At most how many.
+        cursor: Where the page before ended; empty: the first page.
+
+    Raises:
+        StoreError: The cursor is none.
+    """
+    if cursor:
+        where = both(where, _before(cursor))
+    keys = heapq.nlargest(limit + 1, _keys(snapshot, where))
+    if not keys:
+        return [], ""
+    found = {
+        step.row_id: step
+        for step in read_steps(snapshot, both(where, pc.field("row_id").isin([key[2] for key in keys[:limit]])))
+    }
+    page = [found[key[2]] for key in keys[:limit]]
+    last = keys[:limit][-1]
+    return page, f"{last[0]},{last[1]},{last[2]}" if len(keys) > limit else ""
+
+
+def _keys(snapshot: "Snapshot", where: Any) -> Iterator[tuple[int, int, str]]:
+    for batch in snapshot.scan(columns=_KEY, filter=where):
+        yield from zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)
+
+
+def _before(cursor: str) -> Any:
+    time, _, rest = cursor.partition(",")
+    step, _, row_id = rest.partition(",")
+    if not (time.isdecimal() and step.isdecimal() and row_id) or max(int(time), int(step)) >= 2**63:
+        raise StoreError(f"There is no such cursor: {cursor!r}. Give the next_cursor of the page before.")
+    when, at = pc.field("timestamp_ms"), pc.field("step")
+    same = when == int(time)
+    return (when < int(time)) | (same & (at < int(step))) | (same & (at == int(step)) & (pc.field("row_id") < row_id))
