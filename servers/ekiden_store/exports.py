@@ -59,7 +59,7 @@ def export_mix(
             mix=_redacted(_told(mix), redactor),
             sources=tuple(sources),
             files=tuple(entry for entry, _ in written),
-            shared_states=len(np.intersect1d(written[0][1].numbers(), written[1][1].numbers())) if kept else 0,
+            shared_states=written[0][1].shared_with(written[1][1]) if kept else 0,
             redacted=dict(sorted((redactor.found - before).items())),
         )
         with writing_whole(half_written / MANIFEST, sync=True) as file:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.errors import StoreError
-from ekiden_store.sampling_hashes import Numbers, mixed, text_number, text_numbers
+from ekiden_store.sampling_hashes import Least, Numbers, mixed, text_number, text_numbers
 from ekiden_store.selection_rows import both
 from ekiden_store.snapshot import Snapshot
 
@@ -100,31 +100,14 @@ def dedupe(
 
 def _first_of_each_key(snapshot: Snapshot, key: Sequence[str], where: Any) -> Numbers:
     """Return the numbers of the rows that stay: for each key the least."""
-    keys: Numbers = np.empty(0, dtype=np.uint64)
-    rows: Numbers = np.empty(0, dtype=np.uint64)
-    new: list[tuple[Numbers, Numbers]] = []
-    waiting = 0
+    least = Least()
     for batch in snapshot.scan(columns=list(dict.fromkeys((*key, "row_id"))), filter=where):
         table = pa.Table.from_batches([batch])
         found = np.zeros(table.num_rows, dtype=np.uint64)
         for name in key:
             found = mixed(found, text_numbers(_as_text(table.column(name))))
-        new.append((found, text_numbers(table.column("row_id"))))
-        waiting += table.num_rows
-        if waiting > max(1 << 20, len(keys) // 2):
-            keys, rows = _least_of_each(keys, rows, new)
-            new, waiting = [], 0
-    return np.sort(_least_of_each(keys, rows, new)[1])
-
-
-def _least_of_each(keys: Numbers, rows: Numbers, new: Sequence[tuple[Numbers, Numbers]]) -> tuple[Numbers, Numbers]:
-    keys = np.concatenate([keys, *(found for found, _ in new)])
-    rows = np.concatenate([rows, *(found for _, found in new)])
-    order = np.lexsort((rows, keys))
-    keys, rows = keys[order], rows[order]
-    is_first = np.ones(len(keys), dtype=np.bool_)
-    is_first[1:] = keys[1:] != keys[:-1]
-    return keys[is_first], rows[is_first]
+        least.add(found, text_numbers(table.column("row_id")))
+    return least.values()
 
 
 def _chosen(

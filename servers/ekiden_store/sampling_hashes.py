@@ -1,6 +1,7 @@
 """Numbers for texts that are the same in every process: what is chosen by them does not depend on the order of rows."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ Numbers = npt.NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
+_BUCKET_BITS = 4
+_BUCKETS = 1 << _BUCKET_BITS
+_MOST_WAITING = 1 << 20
 
 
 def text_number(*texts: str) -> int:
@@ -56,24 +60,82 @@ class Distinct:
     """Counts different numbers; it holds 8 bytes for each, and some that it has seen twice."""
 
     def __init__(self) -> None:
-        self._known: Numbers = np.empty(0, dtype=np.uint64)
+        self._known: list[Numbers] = [_none()] * _BUCKETS
         self._new: list[Numbers] = []
         self._waiting = 0
 
     def add(self, numbers: Numbers) -> None:
         """Count some more."""
-        numbers = np.unique(numbers)
-        self._new.append(numbers)
-        self._waiting += len(numbers)
-        if self._waiting > max(1 << 20, len(self._known) // 2):
-            self.numbers()
+        self._new.append(np.unique(numbers))
+        self._waiting += len(self._new[-1])
+        if self._waiting > max(_MOST_WAITING, sum(map(len, self._known)) // 4):
+            self._merge()
 
-    def numbers(self) -> Numbers:
-        """Return all that were seen, in order."""
-        if self._new:
-            self._known = np.unique(np.concatenate([self._known, *self._new]))
-            self._new, self._waiting = [], 0
-        return self._known
+    def shared_with(self, other: "Distinct") -> int:
+        """Return how many numbers another one has seen too."""
+        self._merge()
+        other._merge()
+        pairs = zip(self._known, other._known, strict=True)
+        return sum(len(np.intersect1d(mine, yours, assume_unique=True)) for mine, yours in pairs)
 
     def __len__(self) -> int:
-        return len(self.numbers())
+        self._merge()
+        return sum(map(len, self._known))
+
+    def _merge(self) -> None:
+        if self._new:
+            new = np.concatenate(self._new)
+            self._new, self._waiting = [], 0
+            for bucket, chosen in _bucketed(new):
+                self._known[bucket] = np.unique(np.concatenate([self._known[bucket], new[chosen]]))
+
+
+class Least:
+    """Keeps the least of the values that come with each key; it holds 16 bytes for each key."""
+
+    def __init__(self) -> None:
+        self._keys: list[Numbers] = [_none()] * _BUCKETS
+        self._values: list[Numbers] = [_none()] * _BUCKETS
+        self._new: list[tuple[Numbers, Numbers]] = []
+        self._waiting = 0
+
+    def add(self, keys: Numbers, values: Numbers) -> None:
+        """Add some keys, each with a value."""
+        self._new.append((keys, values))
+        self._waiting += len(keys)
+        if self._waiting > max(_MOST_WAITING, sum(map(len, self._keys)) // 4):
+            self._merge()
+
+    def values(self) -> Numbers:
+        """Return the least value of each key, in order."""
+        self._merge()
+        values = np.concatenate(self._values)
+        values.sort()
+        return values
+
+    def _merge(self) -> None:
+        if not self._new:
+            return
+        keys, values = (np.concatenate(column) for column in zip(*self._new, strict=True))
+        self._new, self._waiting = [], 0
+        for bucket, chosen in _bucketed(keys):
+            all_keys = np.concatenate([self._keys[bucket], keys[chosen]])
+            all_values = np.concatenate([self._values[bucket], values[chosen]])
+            order = np.lexsort((all_values, all_keys))
+            all_keys, all_values = all_keys[order], all_values[order]
+            is_first = np.ones(len(all_keys), dtype=np.bool_)
+            is_first[1:] = all_keys[1:] != all_keys[:-1]
+            self._keys[bucket], self._values[bucket] = all_keys[is_first], all_values[is_first]
+
+
+def _none() -> Numbers:
+    return np.empty(0, dtype=np.uint64)
+
+
+def _bucketed(numbers: Numbers) -> Iterator[tuple[int, npt.NDArray[np.bool_]]]:
+    """Yield which numbers belong together: what is put in order a bucket at a time takes little memory besides."""
+    places = numbers >> np.uint64(64 - _BUCKET_BITS)
+    for bucket in range(_BUCKETS):
+        chosen = places == np.uint64(bucket)
+        if chosen.any():
+            yield bucket, chosen

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ekiden_store.arrow import pa, pc
-from ekiden_store.sampling_hashes import Distinct, Numbers, attempt_numbers, mixed, text_numbers
+from ekiden_store.sampling_hashes import Distinct, Least, Numbers, attempt_numbers, mixed, text_numbers
 from ekiden_store.snapshot import Snapshot
 
 STATE_KINDS = ("search_node", "tactic")
@@ -159,31 +159,19 @@ class _Tries:
     """Counts different tactics by the state that they were tried in."""
 
     def __init__(self) -> None:
-        self._states: Numbers = np.empty(0, dtype=np.uint64)
-        self._tactics: Numbers = np.empty(0, dtype=np.uint64)
-        self._new: list[tuple[Numbers, Numbers]] = []
-        self._waiting = 0
+        self._tried = Least()
 
     def add(self, table: Any, attempts: Numbers) -> None:
         states = mixed(attempts, table.column("parent_state_id").to_numpy().astype(np.uint64))
-        self._new.append((states, mixed(states, text_numbers(table.column("tactic_applied")))))
-        self._waiting += len(states)
-        if self._waiting > max(1 << 20, len(self._states) // 2):
-            self._merge()
+        self._tried.add(mixed(states, text_numbers(table.column("tactic_applied"))), states)
 
     def candidates(self) -> Candidates:
-        self._merge()
-        if not len(self._states):
+        states = self._tried.values()
+        if not len(states):
             return Candidates()
-        counts = np.unique(self._states, return_counts=True)[1]
+        starts = np.flatnonzero(np.r_[True, states[1:] != states[:-1]])
+        counts = np.diff(np.r_[starts, len(states)])
         return Candidates(len(counts), float(counts.mean()), int(counts.min()), int(counts.max()))
-
-    def _merge(self) -> None:
-        states = np.concatenate([self._states, *(states for states, _ in self._new)])
-        tactics = np.concatenate([self._tactics, *(tactics for _, tactics in self._new)])
-        self._new, self._waiting = [], 0
-        self._tactics, first = np.unique(tactics, return_index=True)
-        self._states = states[first]
 
 
 @dataclass(slots=True)
@@ -254,9 +242,7 @@ class _Counted:
             largest=dict(first),
             attempts=len(self.attempts),
             unique_states=len(self.states),
-            states_with_both_labels=len(
-                np.intersect1d(self.positive.numbers(), self.negative.numbers(), assume_unique=True)
-            ),
+            states_with_both_labels=self.positive.shared_with(self.negative),
             proved=Proved(
                 proved=len(proved),
                 attempted=len(attempted),

@@ -8,7 +8,7 @@ import pytest
 
 from ekiden_store import Step, Store
 from ekiden_store.arrow import pa, pc
-from ekiden_store.sampling_hashes import Distinct, mixed, text_numbers
+from ekiden_store.sampling_hashes import Distinct, Least, mixed, text_numbers
 from ekiden_store.stats import Candidates, LabelCounts, Proved, Stats, read_stats
 
 
@@ -124,11 +124,22 @@ def test_some_rows_are_counted_alone(tmp_path: Path):
 
 @pytest.mark.parametrize("length", [0, 1, 3_000_000])
 def test_different_numbers_are_counted_in_pieces(length: int):
-    numbers = np.arange(length, dtype=np.uint64)
-    distinct = Distinct()
+    numbers = np.arange(length, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # all different, and spread out
+    distinct, half = Distinct(), Distinct()
     for start in range(0, length, 500_000):
         distinct.add(numbers[start : start + 600_000])
-    assert len(distinct) == length
+    half.add(numbers[: length // 2])
+    assert (len(distinct), distinct.shared_with(half)) == (length, length // 2)
+
+
+@pytest.mark.parametrize("keys", [1, 7, 100_000])
+def test_of_each_key_the_least_value_is_kept(keys: int):
+    values = np.random.default_rng(1).permutation(1_500_000).astype(np.uint64)
+    key = values % np.uint64(keys)
+    least = Least()
+    for start in range(0, len(values), 300_000):
+        least.add(key[start : start + 300_000] * np.uint64(0x9E3779B97F4A7C15), values[start : start + 300_000])
+    assert least.values().tolist() == list(range(keys))
 
 
 def test_numbers_of_texts_are_the_same_for_ever():
