@@ -187,6 +187,8 @@ def dot(progress: Progress, only: Collection[str] | None = None) -> str:
             lines.append(
                 f'    {_quoted("legend " + state)} [label={text}, fillcolor="{look.fill}", color="{look.line}"];'
             )
+        column = " -> ".join(_quoted(f"legend {state}") for state in used)
+        lines.append(f"    {column} [style=invis];")  # side by side they would be wider than most graphs
         lines.append("  }")
     return "\n".join([*lines, "}"]) + "\n"
 

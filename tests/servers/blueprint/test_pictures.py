@@ -242,6 +242,13 @@ def test_svg_is_one_well_formed_picture_with_every_node_and_the_legend() -> None
     assert svg(Progress(ProofGraph(project_of()))).startswith("<svg")
 
 
+def test_the_legend_of_a_small_picture_is_a_column_so_that_it_does_not_fill_the_picture() -> None:
+    pytest.importorskip("pygraphviz", reason="SVG is drawn by pygraphviz, an extra")
+    lone = Progress(ProofGraph(project_of(*NODES[:3])))
+    widths = [float(ElementTree.fromstring(svg(each)).attrib["width"].removesuffix("pt")) for each in (lone, PROGRESS)]
+    assert max(widths) < 800
+
+
 def test_svg_survives_titles_and_names_with_quotes_and_backslashes() -> None:
     pytest.importorskip("pygraphviz", reason="SVG is drawn by pygraphviz, an extra")
     strange = node("lemma a : True", title='The "\\alpha" & <b>\\').replace("lemma a", 'lemma «a"<b»')
