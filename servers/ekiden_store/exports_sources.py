@@ -3,16 +3,17 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 from ekiden_store.errors import StoreError, one_line
 from ekiden_store.mixes import ContrastSource, DedupeKey, FileSource, Source
-from ekiden_store.pairs import Example, Tally, contrasts, examples, gives_up
+from ekiden_store.pairs import Contrast, Example, Tally, contrasts, examples, gives_up
 from ekiden_store.snapshot import Snapshot
 
 _MAX_LINE_BYTES = 64 << 20
+_CONTRAST = tuple(each.name for each in fields(Contrast))
 
 
 class Item(NamedTuple):
@@ -58,7 +59,8 @@ def items(source: Source, snapshot: Snapshot | None, reading: SourceReading) -> 
         )
         for pair in pairs:
             tactics = f"{pair.positive}\0{pair.negative}"
-            yield Item(pair.theorem, asdict(pair), {"theorem": pair.theorem, "state": pair.state, "tactic": tactics})
+            record = {name: getattr(pair, name) for name in _CONTRAST}
+            yield Item(pair.theorem, record, {"theorem": pair.theorem, "state": pair.state, "tactic": tactics})
         return
     found = examples(snapshot, source.rows, finishing=source.finishing, on_proofs=source.on_proofs, tally=reading.tally)
     yield from map(_item, found)
