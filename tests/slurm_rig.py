@@ -268,8 +268,11 @@ class SlurmRig:
         self.command("scontrol", "update", f"jobid={job}", "timelimit=0", check=True)
 
     def skip_delay(self, job: str) -> None:
-        """Let a job that was put back into the queue start at once."""
-        self.command("scontrol", "update", f"jobid={job}", "starttime=now", check=True)
+        """Let a job that was put back into the queue start as soon as it can.
+
+        A node refuses for good what starts in the second in which it ended the run before.
+        """
+        self.command("scontrol", "update", f"jobid={job}", "starttime=now+2", check=True)
 
     def drain(self, node: str, reason: str) -> None:
         """Give a node no more work; what runs there goes on."""
