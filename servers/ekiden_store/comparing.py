@@ -119,6 +119,7 @@ def compare_runs(
     if shared_names := set(names[0]) & set(names[1]):
         raise StoreError(f"The run {min(shared_names)!r} cannot be compared with itself.")
     sides, seen = _read(snapshot, names, where)
+    general = [side.pop("", Side()).spent for side in sides]  # what belongs to a run as a whole
     if missing := [name for name in (*names[0], *names[1]) if name not in seen]:
         raise StoreError(f"There is no run {missing[0]!r} with attempts in the store.")
     theorems = [
@@ -128,8 +129,8 @@ def compare_runs(
     shared = sides[0].keys() & sides[1].keys()
     changes: tuple[Change, ...] = ("newly_proved", "lost", "both", "neither", "only_before", "only_after")
     return Comparison(
-        before=_total(names[0], sides[0], shared),
-        after=_total(names[1], sides[1], shared),
+        before=_total(names[0], sides[0], shared, general[0]),
+        after=_total(names[1], sides[1], shared, general[1]),
         shared=len(shared),
         counts={change: sum(each.change == change for each in theorems) for change in changes},
         theorems=theorems,
@@ -182,8 +183,7 @@ def _change(before: Side | None, after: Side | None) -> Change:
     return changes[before.proved, after.proved]
 
 
-def _total(runs: tuple[str, ...], side: dict[str, Side], shared: Collection[str]) -> RunTotal:
-    spent = Spent()
+def _total(runs: tuple[str, ...], side: dict[str, Side], shared: Collection[str], spent: Spent) -> RunTotal:
     for each in side.values():
         spent.add(each.spent)
     proved = [theorem for theorem, each in side.items() if each.proved]

@@ -82,3 +82,10 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path):
         compared(store, after=["none"])
     with pytest.raises(StoreError, match="'old' cannot be compared with itself"):
         compared(store, after=["old", "new"])
+
+
+def test_what_belongs_to_no_theorem_is_spent_by_the_run_and_attempts_nothing(tmp_path: Path):
+    store = filled(tmp_path / "store", *lost_tree("a", run_id="old"), called("", "new", cost_nanodollars=9))
+    found = compared(store)
+    assert [each.theorem for each in found.theorems] == ["a"]
+    assert (found.after.attempted, found.after.spent.cost_nanodollars) == (0, 9)
