@@ -17,6 +17,7 @@ from ekiden_config import load_settings
 from ekiden_dag.errors import ElaborationError
 from ekiden_dag.server import dag_server
 from ekiden_dag.snapshot import Elaboration
+from ekiden_files import write_whole
 from ekiden_kit.build import build_server
 from ekiden_lean.facts import DeclarationFacts, LeanFacts
 from tool_answers import answer, refusal
@@ -185,15 +186,15 @@ async def test_an_edit_of_prose_alone_does_not_trigger_lean(
 ) -> None:
     lean.may_answer.set()
     await verdict(with_lean)
-    text = blueprint.read_text(encoding="utf-8")
-    blueprint.write_text(text.replace("/-- A title -/", "/-- Another name,\nlonger -/"), encoding="utf-8")
+    text = blueprint.read_text(encoding="utf-8")  # written whole below: Lean would be asked about half a file
+    write_whole(blueprint, text.replace("/-- A title -/", "/-- Another name,\nlonger -/").encode())
     report = await answer(with_lean, "dag_node", lean_name="t")
     assert (report["origin"], len(lean.seen)) == ("elaborated", 1)
     assert "Another name" in report["source"]
-    blueprint.write_text(text + node("lemma z : True"), encoding="utf-8")
+    write_whole(blueprint, (text + node("lemma z : True")).encode())
     await verdict(with_lean)
     assert len(lean.seen) == 2
-    blueprint.write_text(text, encoding="utf-8")
+    write_whole(blueprint, text.encode())
     assert (await answer(with_lean, "dag_node", lean_name="t"))["origin"] == "elaborated"
     assert len(lean.seen) == 2
 
