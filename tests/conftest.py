@@ -1,4 +1,4 @@
-"""What holds for all tests: property tests are not timed, and no verdict of an earlier run is used again."""
+"""What holds for all tests: property tests are not timed, no verdict of an earlier run is used again, no run stored."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,9 @@ settings.load_profile("untimed")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_verdicts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
-    """Keep verdicts of the kernels in a folder of this session's, for the programs that tests start too."""
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  # pyright: ignore[reportUnusedFunction]
+    """Keep verdicts of the kernels in a folder of this session's, for the programs that tests start too; no store."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EKIDEN_JUDGE_CACHE_DIR", str(tmp_path_factory.mktemp("verdicts")))
+        patch.setenv("EKIDEN_STORE_MARATHON", "false")
         yield

@@ -199,6 +199,7 @@ class _Counted:
             self.theorems.setdefault(name, LabelCounts())
         own = table.filter(_outside(table, "origin", NOT_ATTEMPTED))
         self.attempted.update(own.column("theorem_name").unique().to_pylist())
+        self.attempted.discard("")  # rows that belong to a run as a whole
         complete = own.filter(pc.and_(own.column("is_proof_complete"), pc.not_equal(own.column("outcome"), "failed")))
         self.proved.update(complete.column("theorem_name").unique().to_pylist())
         numbers = attempt_numbers(table)
@@ -228,6 +229,7 @@ class _Counted:
             labels.positive += counts.positive
             labels.negative += counts.negative
             labels.unknown += counts.unknown
+        self.theorems.pop("", None)
         first = sorted(self.theorems.items(), key=lambda item: (-item[1].total, item[0]))[:largest]
         proved = self.proved if asked is None else self.proved & asked
         attempted = self.attempted if asked is None else self.attempted & asked

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ekiden_budget.serving import Proxy
     from ekiden_budget.upstreams import Upstream
 
-_RUN = "run"
+RUN = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +196,17 @@ def _open_run(ledger: "Ledger", name: str, caps: Caps) -> str:
 
     ledger.recover()
     with contextlib.suppress(UnknownBudgetError):
-        return ledger.renew_token(BudgetId(_RUN))
-    return ledger.open_budget(name, caps, role="run", budget_id=_RUN).token
+        return ledger.renew_token(BudgetId(RUN))
+    return ledger.open_budget(name, caps, role="run", budget_id=RUN).token
 
 
 def _run_status(ledger: "Ledger") -> "BudgetStatus":
     from ekiden_budget.records import BudgetId
 
-    return ledger.status(BudgetId(_RUN))
+    return ledger.status(BudgetId(RUN))
 
 
 def _run_spending(ledger: "Ledger") -> Spending:
     from ekiden_budget.records import BudgetId
 
-    return spending_of(ledger, BudgetId(_RUN))
+    return spending_of(ledger, BudgetId(RUN))

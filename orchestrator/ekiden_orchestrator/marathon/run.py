@@ -96,6 +96,7 @@ def start_run(
             manifest=manifest,
             models=models,
             settings=marathon,
+            store=settings.store,
             display=display,
             events=events,
             log=log,
@@ -114,7 +115,7 @@ def resume_run(
         RunInterrupted: The user interrupted.
     """
     models = find_models(settings.budget)
-    with _opened(root, settings.marathon, display, models) as run:
+    with _opened(root, settings, display, models) as run:
         if (shown := run.show_again()) is not None:
             return shown
         if not score:
@@ -138,7 +139,7 @@ def score_run(
         RunInterrupted: The user interrupted.
     """
     with (
-        _opened(root, settings.marathon, display, ModelSource((), settings.budget)) as run,
+        _opened(root, settings, display, ModelSource((), settings.budget)) as run,
         choose(judge or run.state.judge, settings) as chosen,
     ):
         return run.score_only(chosen)
@@ -189,7 +190,7 @@ def is_run(root: Path) -> bool:
 
 
 @contextmanager
-def _opened(root: Path, settings: MarathonSettings, display: Display, models: ModelSource) -> Generator[Run]:
+def _opened(root: Path, settings: Settings, display: Display, models: ModelSource) -> Generator[Run]:
     """Open a run of ours from its own snapshots of solver and manifest."""
     if not is_run(root):
         raise MarathonError(f"The folder {str(root)!r} holds no run (there is no events.jsonl in it).")
@@ -212,7 +213,8 @@ def _opened(root: Path, settings: MarathonSettings, display: Display, models: Mo
             submission=submission,
             manifest=manifest,
             models=models,
-            settings=settings,
+            settings=settings.marathon,
+            store=settings.store,
             display=display,
             events=events,
             log=log,

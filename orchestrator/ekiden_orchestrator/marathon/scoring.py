@@ -61,7 +61,7 @@ def recorded(
     scored: list[Scored] = []
     for problem in problems:
         answer = answers.answers.get(problem.id)
-        verdict = not_attempted() if answer is None else known.get(VerdictKey(problem.id, _answer_hash(answer), judge))
+        verdict = not_attempted() if answer is None else known.get(VerdictKey(problem.id, answer_hash(answer), judge))
         if verdict is None or verdict.status == "harness_error":
             return None
         scored.append(Scored(problem, verdict))
@@ -85,7 +85,7 @@ def judge_answers(
         if answer is None:
             verdicts[problem.id] = not_attempted()
             continue
-        key = VerdictKey(problem.id, _answer_hash(answer), judge.identity)
+        key = VerdictKey(problem.id, answer_hash(answer), judge.identity)
         verdict = bench.known.get(key)
         if verdict is None or verdict.status == "harness_error":
             keys.append(key)
@@ -137,7 +137,7 @@ def _judge(entries: Sequence[Entry], judge: Judge, settle: Callable[[int, Verdic
                 _judge([entries[place]], judge, lambda _, verdict, at=place: settle_once(at, verdict), log)
 
 
-def _answer_hash(answer: Answer) -> str:
+def answer_hash(answer: Answer) -> str:
     """Hash all that the judge looks at."""
     fault = None if answer.fault is None else [answer.fault.reason, str(answer.fault)]
     text = json.dumps([answer.verdict, answer.code, fault], sort_keys=True)

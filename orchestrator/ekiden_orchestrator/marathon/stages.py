@@ -4,7 +4,7 @@ import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ekiden_config import JudgeName, MarathonSettings
+from ekiden_config import JudgeName, MarathonSettings, StoreSettings
 from ekiden_files import write_whole
 from ekiden_judge import ReadAnswers, Verdict, read_answers
 from ekiden_judge.choice import Judge
@@ -30,6 +30,7 @@ from ekiden_orchestrator.marathon.scoring import Bench, judge_answers, recorded
 from ekiden_orchestrator.marathon.served_model import require_model_of
 from ekiden_orchestrator.marathon.spending import Spending, calls_in_words
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
+from ekiden_orchestrator.marathon.storing import store_run
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
 from ekiden_orchestrator.pricing import price_warning
@@ -50,6 +51,7 @@ class Run:
         manifest: Manifest,
         models: ModelSource,
         settings: MarathonSettings,
+        store: StoreSettings,
         display: Display,
         events: EventLog,
         log: RunLog,
@@ -59,6 +61,7 @@ class Run:
         self._manifest = manifest
         self._models = models
         self._settings = settings
+        self._store = store
         self._display = display
         self._events = events
         self._log = log
@@ -257,8 +260,18 @@ class Run:
         write_whole(self._folder.summary, summary.model_dump_json(indent=2).encode() + b"\n", sync=True)
         if final:
             self._finish(judging)
+        self._keep(read, judging)
         self._display.result(summary, self._folder)
         return summary
+
+    def _keep(self, read: ReadAnswers, judging: Judging) -> None:
+        """Write the run to the trajectory store, unless the settings say no; that it fails harms nothing."""
+        if not self._store.marathon:
+            return
+        problems = frozenset(self._manifest.ids)
+        why = store_run(self._store, self._folder, self.state, problems=problems, read=read, judging=judging)
+        if why:
+            self._note(f"The run is not in the trajectory store: {why}")
 
     def _finish(self, judging: Judging) -> None:
         """Mark the run as finished, unless it is so marked already."""
