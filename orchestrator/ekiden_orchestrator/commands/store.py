@@ -158,30 +158,31 @@ def tree(
 
 @app.command()
 def export(
-    attempt: Annotated[str, typer.Argument(metavar="ATTEMPT", help="The attempt.", show_default=False)],
-    out: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to write, as JSON.", dir_okay=False, show_default=False)
-    ],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A new folder for a data set, or a file for an attempt.")],
     *,
-    run: _Run = "",
+    mix: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Make the data set that this TOML or JSON file describes.", exists=True),
+    ] = None,
+    attempt: Annotated[str, typer.Option(metavar="ID", help="Write this attempt as a trajectory of ATIF.")] = "",
+    run: Annotated[str, typer.Option(metavar="ID", help="The run of the attempt.", show_default="any")] = "",
     folder: _Folder = None,
+    as_json: _Json = False,
 ) -> None:
-    """Write one attempt, with those below it, as a trajectory of ATIF. Secrets are struck out."""
-    from ekiden_files import write_whole
-    from ekiden_store.atif import export_attempt
-    from ekiden_store.views import attempt_steps, redactor_of
+    """Make a data set for training, or write one attempt for other tools. Secrets are struck out.
 
+    The same mix of the same rows makes the same bytes; `manifest.json` in the folder holds their hashes.
+    """
+    from ekiden_orchestrator.commands.store_display import show_data_set, show_exported
+    from ekiden_orchestrator.commands.store_export import export_attempt_to, export_data_set
+
+    if (mix is None) == (not attempt):
+        raise CommandError("Name a mix or an attempt: --mix FILE, or --attempt ID.")
     settings = _settings(folder)
-    redactor = redactor_of(settings)
-    with _open(settings).snapshot() as snapshot:
-        steps = attempt_steps(snapshot, attempt, run_id=run or None)
-    trajectory = export_attempt([redactor.redact_step(step) for step in steps])
-    try:
-        write_whole(out, _text(trajectory))
-    except OSError as error:
-        raise CommandError(f"{str(out)!r} cannot be written: {error.strerror}.") from error
-    struck = f"; secrets struck out: {redactor.found.total()}" if redactor.found else ""
-    typer.echo(f"{out}: {len(steps)} steps{struck}")
+    if mix is not None:
+        show_data_set(export_data_set(settings, mix, out), out, as_json=as_json)
+    else:
+        show_exported(export_attempt_to(settings, attempt, run, out), out, as_json=as_json)
 
 
 @app.command()
@@ -230,9 +231,3 @@ def _names(file: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise CommandError(f"{str(file)!r} cannot be read: {error}.") from error
     return [line.strip() for line in lines if line.strip()]
-
-
-def _text(value: object) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

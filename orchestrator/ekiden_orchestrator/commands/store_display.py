@@ -12,11 +12,14 @@ from ekiden_orchestrator.commands.budget_display import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
+    from ekiden_orchestrator.commands.store_export import Exported
     from ekiden_orchestrator.commands.store_files import Imported
     from ekiden_store import Finding, Report
     from ekiden_store.compaction import Compaction
     from ekiden_store.embeddings_fill import FillReport
+    from ekiden_store.exports_manifest import Manifest
     from ekiden_store.redaction import Redactor
     from ekiden_store.stats import LabelCounts, Stats
     from ekiden_store.trees import Tree
@@ -131,6 +134,31 @@ def show_fill(report: FillReport, *, as_json: bool) -> None:
     typer.echo(f"{report.encoded:,} states encoded, {report.known:,} known already")
     for reason, times in report.refused.most_common(5):
         typer.echo(f"  {times:,} without a vector: {visible(reason)}")
+
+
+def show_data_set(manifest: Manifest, out: Path, *, as_json: bool) -> None:
+    """Print what a data set holds."""
+    if as_json:
+        _json(manifest.model_dump(mode="json"))
+        return
+    for source in manifest.sources:
+        lost = f"; unusable: {_list(source.unusable).removeprefix(': ')}" if source.unusable else ""
+        typer.echo(
+            f"{source.name}: {source.chosen:,} of {source.examples:,} examples, {source.doubles:,} doubles{lost}"
+        )
+    for file in manifest.files:
+        typer.echo(f"{out / file.name}: {file.lines:,} lines of {file.theorems:,} theorems, sha256 {file.sha256[:12]}")
+    if manifest.redacted:
+        typer.echo(f"secrets struck out: {sum(manifest.redacted.values()):,}")
+
+
+def show_exported(exported: Exported, out: Path, *, as_json: bool) -> None:
+    """Print what was written of an attempt."""
+    if as_json:
+        _json({"file": str(out)} | exported._asdict())
+        return
+    struck = f"; secrets struck out: {sum(exported.redacted.values()):,}" if exported.redacted else ""
+    typer.echo(f"{out}: {exported.steps:,} steps{struck}")
 
 
 def _rows(name: str, counts: Mapping[int, LabelCounts] | Mapping[str, LabelCounts]) -> None:

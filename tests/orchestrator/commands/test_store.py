@@ -77,7 +77,7 @@ def test_sessions_are_told_apart_by_content_and_their_secrets_never_leave(tmp_pa
     with Store(folder).snapshot() as snapshot:
         attempt = snapshot.dataset().to_table().column("attempt_id")[0].as_py()
     out = tmp_path / "out.json"
-    exported = ekiden("store", "export", attempt, out, "--store", folder)
+    exported = ekiden("store", "export", out, "--attempt", attempt, "--store", folder)
     assert exported.exit_code == 0, exported.stderr
     assert "secrets struck out: 1" in exported.stdout
     assert "ghp_" not in out.read_text()
@@ -118,6 +118,21 @@ def test_an_attempt_is_shown_as_a_tree(tmp_path: Path, folder: Path) -> None:
     nothing = ekiden("store", "tree", "mul_zero", "--store", folder)
     assert (nothing.exit_code, nothing.stdout) == (1, "")
     assert "'mul_zero'" in nothing.stderr
+
+
+def test_a_data_set_is_made_of_a_mix_and_is_the_same_each_time(tmp_path: Path, folder: Path) -> None:
+    ekiden("store", "import", reference_file(tmp_path), "--store", folder, "--origin", "search")
+    mix = tmp_path / "mix.toml"
+    mix.write_text('seed = 1\n[[sources]]\nname = "proofs"\nrows = { labels = ["positive"] }\nupsample = 2\n')
+    done = ekiden("store", "export", tmp_path / "first", "--mix", mix, "--store", folder)
+    assert done.exit_code == 0, done.stderr
+    assert "proofs: 1 of 1 examples, 0 doubles; unusable: 1 root" in done.stdout
+    assert "train.jsonl: 2 lines of 1 theorems" in done.stdout
+    ekiden("store", "export", tmp_path / "second", "--mix", mix, "--store", folder)
+    for name in ("train.jsonl", "manifest.json"):
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
+    neither = ekiden("store", "export", tmp_path / "third", "--store", folder)
+    assert (neither.exit_code, "--mix FILE, or --attempt ID" in neither.stderr) == (2, True)
 
 
 def test_states_are_encoded_once(tmp_path: Path, folder: Path) -> None:
