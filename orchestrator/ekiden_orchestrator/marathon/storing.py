@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _PAGE = 1_000
 _LONGEST_ANSWER = 200_000
-_SAYS_NOTHING = frozenset({"not_attempted", "harness_error"})
 
 
 def store_run(
@@ -67,10 +66,11 @@ def _verdicts(folder: RunFolder, state: RunState, read: ReadAnswers, judging: Ju
     blank = _blank(folder, state)
     for item in judging.scored or ():
         answer = read.answers.get(item.problem.id)
-        if answer is None or item.verdict.status in _SAYS_NOTHING:
-            continue
-        depends_on = f"{answer_hash(answer)}:{judging.identity}"
-        yield _of_verdict(item, answer.code, judging, replace(blank, theorem_name=item.problem.id), depends_on)
+        if item.verdict.status == "harness_error" or (answer is None and not state.solver_is_done):
+            continue  # it says nothing yet
+        depends_on = f"{'' if answer is None else answer_hash(answer)}:{judging.identity}"
+        code = None if answer is None else answer.code
+        yield _of_verdict(item, code, judging, replace(blank, theorem_name=item.problem.id), depends_on)
 
 
 def _of_verdict(item: Scored, code: object, judging: Judging, blank: "Step", depends_on: str) -> "Step":

@@ -41,7 +41,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
         return pa.Table.from_batches(snapshot.scan()).to_pylist()
 
 
-def test_a_run_is_stored_as_an_attempt_for_each_answered_problem_with_what_its_calls_took(
+def test_a_run_is_stored_as_an_attempt_for_each_problem_with_what_its_calls_took(
     bed: Bed, stored: Path, models: ModelServer
 ) -> None:
     models.script(Answer("17", tokens=(20, 5)))
@@ -51,13 +51,16 @@ def test_a_run_is_stored_as_an_attempt_for_each_answered_problem_with_what_its_c
     assert [(row["theorem_name"], row["verdict"], row["outcome"], row["is_proof_complete"]) for row in verdicts] == [
         ("normal_0001", "malformed", "failed", False),
         ("normal_0002", "malformed", "failed", False),
+        ("normal_0003", "not_attempted", "failed", False),
+        ("normal_0004", "not_attempted", "failed", False),
+        ("normal_0005", "not_attempted", "failed", False),
     ]
-    assert len({row["attempt_id"] for row in verdicts}) == 2
+    assert len({row["attempt_id"] for row in verdicts}) == 5
     [call] = [row for row in rows(stored) if row["kind"] == "model_call"]
     assert (call["outcome"], json.loads(call["tool_output"])["tokens"]) == ("ok", 25)
     assert {row["run_id"] for row in rows(stored)} == {call["run_id"]}
     with Store(stored).snapshot() as snapshot:
-        assert read_stats(snapshot).proved.attempted == 2
+        assert read_stats(snapshot).proved.attempted == 5
 
 
 def test_a_run_that_is_shown_again_is_stored_once(bed: Bed, stored: Path) -> None:
@@ -65,7 +68,7 @@ def test_a_run_that_is_shown_again_is_stored_once(bed: Bed, stored: Path) -> Non
     before = rows(stored)
     resume_run(bed.run_folder, bed.settings, bed.display)
     assert rows(stored) == before
-    assert len(before) == 1
+    assert len(before) == 5
 
 
 def test_a_run_is_not_stored_where_the_settings_say_no(bed: Bed, stored: Path) -> None:
@@ -84,4 +87,4 @@ def test_a_store_that_cannot_be_written_costs_a_run_one_line_and_what_is_missing
     assert bed.printed.count("The run is not in the trajectory store") == 1
     stored.unlink()
     resume_run(bed.run_folder, bed.settings, bed.display)
-    assert [row["verdict"] for row in rows(stored)] == ["malformed"]
+    assert [row["verdict"] for row in rows(stored)] == ["malformed", *["not_attempted"] * 4]
