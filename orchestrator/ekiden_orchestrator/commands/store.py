@@ -49,7 +49,7 @@ def stats(
     as_json: _Json = False,
 ) -> None:  # fmt: skip
     """Count what the store holds: rows by kind, labels, depths, theorems, candidates in a state, proofs."""
-    from ekiden_orchestrator.commands.store_display import show_stats
+    from ekiden_orchestrator.commands.store_display import show_stats, warn_of
     from ekiden_store.selection_rows import RowFilter
     from ekiden_store.stats import read_stats
 
@@ -57,6 +57,7 @@ def stats(
     where = RowFilter(runs=(run,) if run else (), theorems=(theorem,) if theorem else ())
     names = None if asked is None else _names(asked)
     with opened.snapshot() as snapshot:
+        warn_of([*opened.found.findings, *snapshot.findings])
         show_stats(read_stats(snapshot, where=where.expression(), asked=names), as_json=as_json)
 
 

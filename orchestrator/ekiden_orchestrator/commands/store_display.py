@@ -53,6 +53,12 @@ def show_stats(stats: Stats, *, as_json: bool) -> None:
     _rows("theorem", stats.largest)
 
 
+def warn_of(findings: Iterable[Finding]) -> None:
+    """Say on standard error what is wrong with files of the store: their rows are not there."""
+    for finding in findings:
+        typer.echo(f"ekiden: {finding.kind.replace('_', ' ')}: {finding.name}: {finding.detail}", err=True)
+
+
 def show_imports(imports: Sequence[Imported], *, as_json: bool) -> None:
     """Print what became of files; what could not be imported goes to standard error."""
     if as_json:

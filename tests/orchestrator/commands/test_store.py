@@ -149,7 +149,11 @@ def test_what_a_crash_left_behind_is_put_right_and_told(tmp_path: Path, folder: 
     sound = ekiden("store", "check", "--store", folder)
     assert (sound.exit_code, sound.stdout) == (0, "The store is sound.\n")
     part = next((folder / "parts").glob("*.parquet"))
-    part.write_bytes(part.read_bytes()[:-20])
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-20])
+    told = ekiden("store", "stats", "--store", folder)
+    assert (told.exit_code, "damaged part" in told.stderr) == (0, True)
+    part.write_bytes(whole[:-20])
     damaged = ekiden("store", "check", "--store", folder, "--json")
     assert damaged.exit_code == 1
     assert [finding["kind"] for finding in json.loads(damaged.stdout)["findings"]] == ["damaged_part"]
