@@ -43,7 +43,8 @@ def test_help_names_every_command() -> None:
         (["serve", "cayley", "--port", "1"], "ekiden: --port goes with --http.\n"),
         (["tools", "judg"], "ekiden: No server 'judg'; did you mean 'judge'?\n"),
         (["client-config", "--client", "codex", "--server", "x"],
-         "ekiden: No server 'x'; there is 'apply_patch', 'budget', 'cayley', 'dag_tracker', 'judge', 'slurm', 'trajectories'.\n"),
+         "ekiden: No server 'x'; there is 'apply_patch', 'budget', 'cayley', 'dag_tracker', 'judge', 'slurm', "
+         "'trajectories'.\n"),
         (["call", "judge", "judge_answer", "[]"], "ekiden: The arguments must be a JSON object, not '[]'.\n"),
         (["call", "judge", "judge_answer", "{}", "--url", "http://127.0.0.1:1"],
          "ekiden: Cannot talk to 'http://127.0.0.1:1/judge/mcp': All connection attempts failed.\n"),
