@@ -1,5 +1,6 @@
 """What holds for all tests: property tests are not timed, no verdict of an earlier run is used again, no run stored."""
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,13 @@ from hypothesis import settings
 
 settings.register_profile("untimed", deadline=None)  # a busy machine would make them fail
 settings.load_profile("untimed")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _heard_interrupts() -> None:  # pyright: ignore[reportUnusedFunction]
+    """Let interrupts reach the programs that tests start, also where whoever runs the tests ignores them (`nohup`)."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
