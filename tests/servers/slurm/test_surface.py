@@ -84,8 +84,8 @@ def test_the_doctor_finds_accounts_that_are_not_ones_own(
 @pytest.mark.anyio
 async def test_an_agent_runs_jobs_on_the_cluster_and_is_told_no_folder_of_it(folder: Path) -> None:
     (folder / "work").mkdir()
-    settings = load_settings({"slurm": {"workspace": str(folder / "work"), "jobs_dir": str(folder / "jobs")}})
-    async with Client(build_server([SERVER], settings)) as client:
+    given = {"workspace": str(folder / "work"), "jobs_dir": str(folder / "jobs"), "gpu_partition": "gpu"}
+    async with Client(build_server([SERVER], load_settings({"slurm": given}))) as client:
         preview = await answer(client, "slurm_preview", job={"key": "a", "command": ["sh", "-c", "pwd"]})
         assert "#SBATCH --output=<jobs>/a/slurm.log" in preview["script"]
         assert str(folder) not in json.dumps(preview)
