@@ -1,12 +1,13 @@
 """Settings of the budget proxy: what callers may ask for, where calls go, and what they cost."""
 
 import json
-import re
 from decimal import Decimal
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
+
+from ekiden_config.variables import KeyVariable
 
 BudgetDialect = Literal["chat", "responses", "messages", "embeddings"]
 _Price = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
@@ -18,7 +19,7 @@ class UpstreamSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_url: str = Field(description="What stands before `/chat/completions`, such as 'http://127.0.0.1:8000/v1'.")
-    key_env: str = Field(default="", description="Variable that holds the key; empty: none is sent.")
+    key_env: KeyVariable = Field(default="", description="Variable that holds the key; empty: none is sent.")
     dialects: tuple[BudgetDialect, ...] = Field(
         default=("chat",), min_length=1, description="Wire formats that are spoken there."
     )
@@ -31,13 +32,6 @@ class UpstreamSettings(BaseModel):
         description="Whether `provider`, `reasoning` and what else OpenRouter adds is sent there; unset: if its host "
         "is openrouter.ai.",
     )
-
-    @field_validator("key_env")
-    @classmethod
-    def _require_variable(cls, name: str) -> str:
-        if not re.fullmatch(r"([A-Z_][A-Z0-9_]*)?", name):
-            raise ValueError("it names a variable such as 'MY_KEY', in capitals; the key itself stays out of the file")
-        return name
 
     @field_validator("base_url")
     @classmethod

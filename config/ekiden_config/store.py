@@ -1,9 +1,10 @@
 """Settings of the trajectory store."""
 
-import re
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ekiden_config.variables import KeyVariable
 
 
 class EncoderSettings(BaseModel):
@@ -12,7 +13,7 @@ class EncoderSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     address: str = Field(description="Where it is, such as 'http://127.0.0.1:30000'.")
-    key_env: str = Field(default="", description="Variable that holds its key; empty: none is sent.")
+    key_env: KeyVariable = Field(default="", description="Variable that holds its key; empty: none is sent.")
     model: str = Field(min_length=1, description="The model.")
     revision: str = Field(min_length=1, description="Its revision, or the hash of its weights.")
     pooling: str = Field(default="mean", min_length=1, description="How the vectors of the tokens become one.")
@@ -27,13 +28,6 @@ class EncoderSettings(BaseModel):
         if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
             raise ValueError("an address starts with http:// or https://, names a host, and holds no user")
         return address.rstrip("/")
-
-    @field_validator("key_env")
-    @classmethod
-    def _require_variable(cls, name: str) -> str:
-        if not re.fullmatch(r"([A-Z_][A-Z0-9_]*)?", name):
-            raise ValueError("it names a variable such as 'MY_KEY', in capitals; the key itself stays out of the file")
-        return name
 
     @field_validator("template")
     @classmethod

@@ -168,7 +168,7 @@ class _Watch:
                     self._ask_to_end(number)
                 elif number in _TO_PROGRAM:
                     self._send([self._pid], number)
-            status = _reap_until(self._pid)
+            status = tree.reap_until(self._pid)
             if status is not None:
                 return status
 
@@ -196,19 +196,6 @@ class _Watch:
         for pid in pids:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-
-
-def _reap_until(pid: int) -> int | None:
-    """Reap every child that has ended; return the status of `pid` if it was among them."""
-    while True:
-        try:
-            ended, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return None
-        if ended == 0:
-            return None
-        if ended == pid:
-            return status
 
 
 def _start(launch: Launch) -> int:

@@ -135,7 +135,7 @@ def keep(pid: int, order: Order, commands: int, started: Callable[[], None], *, 
     others = 1 if confined else tree.count_visible()
     next_look = next_count = time.monotonic() if counting else math.inf
     while True:
-        status = reap_until(pid)
+        status = tree.reap_until(pid)
         if status is not None:
             return os.waitstatus_to_exitcode(status)
         now = time.monotonic()
@@ -175,19 +175,6 @@ def _count_threads(group: int, *, stopped: bool) -> int:
     finally:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(group, signal.SIGCONT)
-
-
-def reap_until(pid: int) -> int | None:
-    """Reap every child that has ended; return the status of `pid` if it was among them."""
-    while True:
-        try:
-            ended, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return None
-        if ended == 0:
-            return None
-        if ended == pid:
-            return status
 
 
 def reaped_cpu_s() -> float:

@@ -1,4 +1,4 @@
-"""Counting and ending a whole tree of processes without a namespace to do it for us."""
+"""Counting, reaping and ending a whole tree of processes without a namespace to do it for us."""
 
 import contextlib
 import os
@@ -104,6 +104,19 @@ def end_all(group: int) -> None:
                 pass
         except ChildProcessError:
             return
+
+
+def reap_until(pid: int) -> int | None:
+    """Reap every child that has ended; return the status of `pid` if it was among them."""
+    while True:
+        try:
+            ended, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return None
+        if ended == 0:
+            return None
+        if ended == pid:
+            return status
 
 
 def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:
