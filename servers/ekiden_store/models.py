@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, Field
 
 from ekiden_store.columns import COLUMNS
-from ekiden_store.embeddings_fill import FillReport
 from ekiden_store.errors import InvalidStepError
-from ekiden_store.exports_manifest import Manifest
 from ekiden_store.redaction import Redactor
-from ekiden_store.stats import LabelCounts, Stats
 from ekiden_store.steps import Step
+
+if TYPE_CHECKING:
+    from ekiden_store.embeddings_fill import FillReport
+    from ekiden_store.exports_manifest import Manifest
+    from ekiden_store.stats import LabelCounts, Stats
 
 MAX_STEPS = 500
 MAX_TEXT = 2_000
@@ -59,7 +61,7 @@ class StoreStats(BaseModel):
     candidates: Annotated[float, Field(description="Average.")]
 
     @classmethod
-    def of_stats(cls, stats: Stats, redactor: Redactor) -> Self:
+    def of_stats(cls, stats: "Stats", redactor: Redactor) -> Self:
         """Show what a store holds."""
         return cls(
             rows=stats.rows,
@@ -84,7 +86,7 @@ class DataSet(BaseModel):
     unusable: Annotated[Counts, Field(description="Rows, by reason.")]
 
     @classmethod
-    def of_manifest(cls, folder: str, manifest: Manifest) -> Self:
+    def of_manifest(cls, folder: str, manifest: "Manifest") -> Self:
         """Show what was made."""
         unusable: Counter[str] = Counter()
         for source in manifest.sources:
@@ -106,7 +108,7 @@ class Embedded(BaseModel):
     is_complete: Annotated[bool, Field(description="Else call again.")]
 
     @classmethod
-    def of_report(cls, report: FillReport, *, is_complete: bool) -> Self:
+    def of_report(cls, report: "FillReport", *, is_complete: bool) -> Self:
         """Show what became of them."""
         return cls(encoded=report.encoded, known=report.known, refused=dict(report.refused), is_complete=is_complete)
 
@@ -141,5 +143,5 @@ def _cut(value: Any) -> Any:
     return value
 
 
-def _labels(labels: LabelCounts) -> Counts:
+def _labels(labels: "LabelCounts") -> Counts:
     return {"positive": labels.positive, "negative": labels.negative, "unknown": labels.unknown}

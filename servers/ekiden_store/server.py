@@ -13,7 +13,6 @@ from pydantic import Field
 
 from ekiden_kit.build import state_of
 from ekiden_kit.definition import ServerDefinition, ToolDefinition
-from ekiden_store.embeddings_fill import FillReport
 from ekiden_store.errors import StoreError
 from ekiden_store.models import (
     MAX_STEPS,
@@ -196,6 +195,7 @@ def trajectory_build_dataset(
 
 def trajectory_embed(ctx: Context) -> Embedded:
     """Encode states that have no vector yet. SLOW."""
+    from ekiden_store.embeddings_fill import FillReport
     from ekiden_store.views_states import embed_states
 
     office = state_of(ctx, _Office)

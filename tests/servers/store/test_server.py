@@ -1,6 +1,8 @@
 """The store's tools, called by a client in memory over a store in a folder."""
 
 import json
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -125,3 +127,8 @@ async def test_a_row_that_does_not_fit_is_refused_and_nothing_is_stored(
 async def test_states_are_not_encoded_without_an_encoder(tmp_path: Path) -> None:
     async with served(tmp_path / "store") as client:
         assert "[store.encoder]" in await refusal(client, "trajectory_embed")
+
+
+def test_the_server_starts_without_pyarrow() -> None:
+    program = "import sys, ekiden_store.server; assert 'pyarrow' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=50)
