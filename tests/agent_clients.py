@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import pytest
+
 from model_server import Answer, ToolCall
 
 FOLDER_VARIABLE = "EKIDEN_TEST_AGENTS"
@@ -52,6 +54,16 @@ def installed_agents() -> list[Agent]:
     """Return the clients that are here, by kind and then the oldest first."""
     found = [Agent(kind, program, _version(program)) for kind in _PROGRAMS for program in sorted(_programs(kind))]
     return sorted(found, key=lambda agent: (agent.kind, [int(part) for part in agent.version.split(".")]))
+
+
+def with_every_agent() -> pytest.MarkDecorator:
+    """Return a mark that runs a test with each client that is here; it skips the test where none is."""
+    why_not = f"Codex and Claude Code are not here: no folder in {FOLDER_VARIABLE} holds them, nor does the PATH"
+    return pytest.mark.parametrize(
+        "agent",
+        [pytest.param(agent, id=agent.name) for agent in installed_agents()]
+        or [pytest.param(None, id="none", marks=pytest.mark.skip(reason=why_not))],
+    )
 
 
 def _programs(kind: Kind) -> set[Path]:

@@ -10,14 +10,13 @@ from typing import cast
 import pytest
 
 from agent_clients import (
-    FOLDER_VARIABLE,
     Agent,
     Session,
-    installed_agents,
     mcp_call,
     mcp_patience,
     run_claude,
     run_codex,
+    with_every_agent,
 )
 from blueprint_graphs import node, text_of
 from ekiden_config import default_settings
@@ -36,15 +35,9 @@ BLUEPRINT = text_of(
 PROVED = BLUEPRINT.replace("  sorry_using [first]\n", "  exact first\n")
 INSIDE = "*** Begin Patch\n@@ lemma target : True := by\n-  sorry_using [first]\n+  exact first\n*** End Patch"
 OUTSIDE = "*** Begin Patch\n@@ theorem last : True := by\n-  sorry_using [target]\n+  trivial\n*** End Patch"
-AGENTS = installed_agents()
-WHY_NOT = f"Codex and Claude Code are not here: no folder in {FOLDER_VARIABLE} holds them, nor does the PATH"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-every_agent = pytest.mark.parametrize(
-    "agent",
-    [pytest.param(agent, id=agent.name) for agent in AGENTS]
-    or [pytest.param(None, id="none", marks=pytest.mark.skip(reason=WHY_NOT))],
-)
+every_agent = with_every_agent()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from agent_clients import FOLDER_VARIABLE, Agent, Session, installed_agents, run_claude, run_codex
+from agent_clients import Agent, Session, run_claude, run_codex, with_every_agent
 from ekiden_config import default_settings
 from ekiden_kit.client_config import Launch, merged
 from ekiden_kit.table import ClientName, entries
@@ -21,15 +21,9 @@ from proxy_bed import ProxyBed, proxy_bed
 
 PROMPT = "Say what 8 + 9 is."
 COMMAND = "echo $((8 + 9))"
-AGENTS = installed_agents()
-WHY_NOT = f"Codex and Claude Code are not here: no folder in {FOLDER_VARIABLE} holds them, nor does the PATH"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-every_agent = pytest.mark.parametrize(
-    "agent",
-    [pytest.param(agent, id=agent.name) for agent in AGENTS]
-    or [pytest.param(None, id="none", marks=pytest.mark.skip(reason=WHY_NOT))],
-)
+every_agent = with_every_agent()
 
 
 def run(agent: Agent, bed: ProxyBed, home: Path, *, server: bool = False) -> Session:
