@@ -29,13 +29,21 @@ class Pace:
         self._rest = rest
 
     def take_turn(self) -> None:
-        """Wait until one more job may be submitted, and count it. Whoever comes meanwhile waits behind."""
-        with FileLock(self._path.with_suffix(".lock")):
+        """Wait until one more job may be submitted, and count it.
+
+        Nobody rests while holding the lock: whoever is stopped here, by Ctrl-Z say, must hold up nobody else.
+        """
+        while (pause_s := self._pause_or_turn()) > 0:
+            self._rest(pause_s)
+
+    def _pause_or_turn(self) -> float:
+        """Take a turn if one is free, and return 0; else return in how many seconds the next one may be."""
+        with FileLock(self._path.with_suffix(".lock")):  # guards the file of times
             times, now = self._times(), self._clock()
             pause_s = may_submit_at(times, now, self._per_minute) - now
-            if pause_s > 0:
-                self._rest(pause_s)
-            self._write([*times, self._clock()][-self._per_minute :])
+            if pause_s <= 0:
+                self._write([*times, now][-self._per_minute :])
+        return pause_s
 
     def _times(self) -> list[float]:
         try:

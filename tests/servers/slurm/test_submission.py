@@ -210,6 +210,24 @@ def test_a_minute_sees_no_more_submissions_than_it_may(tmp_path: Path) -> None:
     assert time_s[0] == 1122
 
 
+def test_a_submitter_that_is_stopped_while_it_waits_for_its_turn_holds_up_no_other(tmp_path: Path) -> None:
+    time_s = [1000.0]
+    order: list[str] = []
+    file = tmp_path / "pace.json"
+
+    def is_stopped(seconds: float) -> None:
+        time_s[0] += seconds
+        if not order:
+            Pace(file, 1, clock=lambda: time_s[0]).take_turn()
+            order.append(f"the other at {time_s[0]:.0f}")
+
+    stopped = Pace(file, 1, clock=lambda: time_s[0], rest=is_stopped)
+    stopped.take_turn()
+    stopped.take_turn()
+    order.append(f"the stopped one at {time_s[0]:.0f}")
+    assert order == ["the other at 1060", "the stopped one at 1120"]
+
+
 @pytest.mark.slurm
 def test_cancelling_a_job_spares_another_that_got_its_number(slurm: SlurmRig, tmp_path: Path) -> None:
     executor = executor_on(tmp_path / "jobs", slurm.env)
