@@ -1,79 +1,25 @@
 """`ekiden slurm`: run programs as jobs, on a Slurm cluster or on this machine, and see what became of them."""
 
-from __future__ import annotations
-
-from pathlib import Path  # typer reads annotations at run time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from ekiden_orchestrator.commands.slurm_options import takes_job
 
+if TYPE_CHECKING:
     from ekiden_config import Settings
     from ekiden_jobs import JobKey, Statuses
+    from ekiden_orchestrator.job_options import JobOptions
     from ekiden_slurm.choice import Choice
 
 app = typer.Typer(name="slurm", help="Run programs as jobs, on a Slurm cluster or here.", no_args_is_help=True)
 
 NOT_OK = 1
 BAD = 2
-_LEFT_TO = "left to the system"
 _OPTIONS_FIRST = {"allow_interspersed_args": False}
 
-_Command = Annotated[
-    list[str], typer.Argument(metavar="COMMAND...", help="The program and its arguments.", show_default=False)
-]
-_Key = Annotated[
-    str, typer.Option(metavar="KEY", help="What the job is known by, for ever.", show_default="program and time")
-]
-_Name = Annotated[str, typer.Option(help="What people call it.")]
-_Folder = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Where it runs.", show_default="the working directory")
-]
-_Kind = Annotated[
-    Literal["auto", "stage1_orchestrator", "stage2_orchestrator", "agent"] | None,
-    typer.Option(help="Give it what the settings hpc.KIND say, and the variables of such a job."),
-]
-_Cpus = Annotated[int | None, typer.Option(min=1, metavar="N", help="Processors.", show_default="1")]
-_Memory = Annotated[
-    str, typer.Option(metavar="SIZE", help="Memory in all, as 3850 (MiB) or 8G.", show_default="slurm.mem_per_cpu")
-]
-_Gpus = Annotated[int | None, typer.Option(min=0, metavar="N", help="Graphics processors of any kind.")]
-_Gres = Annotated[str, typer.Option(metavar="TEXT", help="Generic resources, as gpu:lovelace_l40:2.")]
-_Nodes = Annotated[int | None, typer.Option(min=1, metavar="N", help="Machines.", show_default="1")]
-_Time = Annotated[
-    str,
-    typer.Option(
-        metavar="TIME",
-        help="Time limit: minutes, or as 1:30:00. Slurm rounds up to minutes.",
-        show_default=_LEFT_TO,
-    ),
-]
-_Partition = Annotated[str, typer.Option(help="Slurm's partition.", show_default="the settings'")]
-_Account = Annotated[str, typer.Option(help="Slurm's account.", show_default="the settings'")]
-_Sbatch = Annotated[
-    list[str] | None, typer.Option(metavar="OPTION", help="A further option of sbatch, as --sbatch=--qos=long.")
-]
-_Exclude = Annotated[list[str] | None, typer.Option(metavar="NODE", help="A node that it must not run on.")]
-_Env = Annotated[
-    list[str] | None, typer.Option(metavar="NAME[=VALUE]", help="A public variable; without a value, yours.")
-]
-_Secret = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="A variable of yours that nobody else may see.")
-]
-_Warn = Annotated[
-    int | None, typer.Option("--warn", min=1, metavar="S", help="Seconds before the time limit to warn the program.")
-]
-_WarnSignal = Annotated[str, typer.Option(metavar="SIGNAL", help="The signal that warns it.")]
-_Requeues = Annotated[
-    int, typer.Option(min=0, metavar="N", help="How often it may be put back when it is preempted or its node lost.")
-]
-_Tasks = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Make it an array: a task for each line, which ends the task's command."),
-]
-_AtOnce = Annotated[int | None, typer.Option(min=1, metavar="N", help="The most tasks at once.", show_default="any")]
 _By = Annotated[
     Literal["auto", "slurm", "local"] | None,
     typer.Option("--executor", help="Who runs jobs.", show_default="the settings' slurm.executor"),
@@ -101,30 +47,10 @@ def slurm() -> None:
 
 
 @app.command(context_settings=_OPTIONS_FIRST)
+@takes_job
 def submit(
-    command: _Command,
+    job: "JobOptions",
     *,
-    key: _Key = "",
-    name: _Name = "",
-    folder: _Folder = None,
-    kind: _Kind = None,
-    cpus: _Cpus = None,
-    memory: _Memory = "",
-    gpus: _Gpus = None,
-    gres: _Gres = "",
-    nodes: _Nodes = None,
-    time: _Time = "",
-    partition: _Partition = "",
-    account: _Account = "",
-    sbatch: _Sbatch = None,
-    exclude: _Exclude = None,
-    env: _Env = None,
-    secret: _Secret = None,
-    warn: _Warn = None,
-    warn_signal: _WarnSignal = "USR1",
-    requeues: _Requeues = 0,
-    tasks: _Tasks = None,
-    at_once: _AtOnce = None,
     wait_for_it: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
     by: _By = None,
     jobs: _Jobs = None,
@@ -135,16 +61,9 @@ def submit(
     Options come before COMMAND. No shell reads it; give `bash -c '...'` for that.
     """
     from ekiden_orchestrator.commands.slurm_display import say_submitted, show_statuses, waiting
-    from ekiden_orchestrator.job_options import JobOptions
 
-    options = JobOptions(
-        command, key=key, name=name, folder=folder, kind=kind, cpus=cpus, memory=memory, gpus=gpus, gres=gres,
-        nodes=nodes, time=time, partition=partition, account=account, sbatch=sbatch or (), exclude=exclude or (),
-        env=env or (), secret=secret or (), warn_s=warn, warn_signal=warn_signal, requeues=requeues, tasks=tasks,
-        at_once=at_once,
-    )  # fmt: skip
     settings, choice = _chosen(by, jobs)
-    status = choice.executor.submit(options.request(settings, choice))
+    status = choice.executor.submit(job.request(settings, choice))
     if not as_json:
         say_submitted(status, choice, waited_for=wait_for_it)
     elif not wait_for_it:
@@ -158,46 +77,13 @@ def submit(
 
 
 @app.command(context_settings=_OPTIONS_FIRST)
-def preview(
-    command: _Command,
-    *,
-    key: _Key = "",
-    name: _Name = "",
-    folder: _Folder = None,
-    kind: _Kind = None,
-    cpus: _Cpus = None,
-    memory: _Memory = "",
-    gpus: _Gpus = None,
-    gres: _Gres = "",
-    nodes: _Nodes = None,
-    time: _Time = "",
-    partition: _Partition = "",
-    account: _Account = "",
-    sbatch: _Sbatch = None,
-    exclude: _Exclude = None,
-    env: _Env = None,
-    secret: _Secret = None,
-    warn: _Warn = None,
-    warn_signal: _WarnSignal = "USR1",
-    requeues: _Requeues = 0,
-    tasks: _Tasks = None,
-    at_once: _AtOnce = None,
-    by: _By = None,
-    jobs: _Jobs = None,
-    as_json: _Json = False,
-) -> None:
+@takes_job
+def preview(job: "JobOptions", *, by: _By = None, jobs: _Jobs = None, as_json: _Json = False) -> None:
     """Show the command line and the script that `submit` with the same options would use; nothing is submitted."""
     from ekiden_orchestrator.commands.slurm_display import show_preview
-    from ekiden_orchestrator.job_options import JobOptions
 
-    options = JobOptions(
-        command, key=key, name=name, folder=folder, kind=kind, cpus=cpus, memory=memory, gpus=gpus, gres=gres,
-        nodes=nodes, time=time, partition=partition, account=account, sbatch=sbatch or (), exclude=exclude or (),
-        env=env or (), secret=secret or (), warn_s=warn, warn_signal=warn_signal, requeues=requeues, tasks=tasks,
-        at_once=at_once,
-    )  # fmt: skip
     settings, choice = _chosen(by, jobs)
-    request = options.request(settings, choice)
+    request = job.request(settings, choice)
     show_preview(choice.executor.preview(request), request, choice, as_json=as_json)
 
 
@@ -292,7 +178,7 @@ def cluster(*, by: _By = None, jobs: _Jobs = None, as_json: _Json = False) -> No
     _tell(troubles)
 
 
-def _chosen(by: str | None, jobs: Path | None) -> tuple[Settings, Choice]:
+def _chosen(by: str | None, jobs: Path | None) -> "tuple[Settings, Choice]":
     from ekiden_config import load_settings
     from ekiden_slurm.choice import choose_executor
 
@@ -300,7 +186,7 @@ def _chosen(by: str | None, jobs: Path | None) -> tuple[Settings, Choice]:
     return settings, choose_executor(settings.slurm)
 
 
-def _keys(given: Sequence[str], choice: Choice) -> list[JobKey]:
+def _keys(given: Sequence[str], choice: "Choice") -> "list[JobKey]":
     """Return the keys of jobs that are there, each once.
 
     Raises:
@@ -330,6 +216,6 @@ def _tell(troubles: Sequence[str]) -> None:
         raise typer.Exit(BAD)
 
 
-def _end(statuses: Statuses) -> None:
+def _end(statuses: "Statuses") -> None:
     if any(status.phase != "ended" or status.outcome != "ok" for status in statuses.values()):
         raise typer.Exit(NOT_OK)
