@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ekiden_blueprint.commands import CLOSER, closing_bracket, skip_space
-from ekiden_blueprint.lexer import ID_FIRST, ID_REST, IDENTIFIER, inside_identifier
+from ekiden_blueprint.lexer import ATOM, ID_FIRST, ID_REST, IDENTIFIER, inside_identifier
 from ekiden_blueprint.model import Reference
 from ekiden_blueprint.spans import Span
 
@@ -25,6 +25,8 @@ _ABSOLUTE = re.compile(r"\|(?=[^\s|])[^|\n]*?(?<=\S)\|")
 _COMPLETE_BEFORE = re.compile(rf"[{ID_REST}»)\]}}⟩⟧\"]\s*\Z")
 _HOLES = re.compile(rf"(?:sorry|sorry_using|admit|sorryAx)(?![{ID_REST}])")
 _NAME_BEFORE, _NAME_AFTER = re.compile(r"[({⦃,]\s*\Z"), re.compile(r"\s*:")
+_NAMES_AFTER = re.compile(rf"(?:\s+{ATOM})*+\s*:")
+_TACTICS_BEGIN = re.compile(rf"(?:by[?!]*|finally)(?![{ID_REST}])|[Tt]actic")
 _BY_SORRY = re.compile(r"\s*by[ \t\r]*\n\s*sorry\s*")
 _BY_SORRY_USING = re.compile(r"\s*by[ \t\r]*\n\s*sorry_using\s*\[[^\[\]]*\]\s*")
 _SORRY_USING = re.compile(r"sorry_using\s*\[([^\[\]]*)\]?")
@@ -149,15 +151,21 @@ def begins_word(view: str, at: int, floor: int = 0) -> bool:
     return not (inside_identifier(view, at - 1, floor) or view[max(floor, at - 2) : at - 1] in (*")]}⟩»",))
 
 
-def is_given_name(view: str, start: int, end: int) -> bool:
-    """Tell whether a word is a name in a bracket, as in `(stop : Nat)` and `{ stop := 3 }`; only tactics may be one."""
-    before = _NAME_BEFORE.search(view, max(0, start - _FAR), start)
-    return before is not None and _NAME_AFTER.match(view, end) is not None
+def is_given_name(view: str, start: int, end: int, floor: int) -> bool:
+    """Tell whether a word that may be a tactic is a name that is bound or given a value.
+
+    That is so in a bracket, as in `(stop : Nat)` and `{ stop := 3 }`. With more names up to the colon, as in
+    `{stop x : Nat}`, or outside a bracket, as a field, it is so only where no tactics have begun since `floor`, where
+    the declaration begins: `{ stop cases h : x }` is a block of tactics.
+    """
+    if _NAME_BEFORE.search(view, max(0, start - _FAR), start) and _NAME_AFTER.match(view, end):
+        return True
+    return _NAMES_AFTER.match(view, end) is not None and _TACTICS_BEGIN.search(view, floor, start) is None
 
 
 def _is_hole(view: str, found: re.Match[str]) -> bool:
     is_tactic = found.group() == "admit"
-    return begins_word(view, found.start()) and not (is_tactic and is_given_name(view, *found.span()))
+    return begins_word(view, found.start()) and not (is_tactic and is_given_name(view, *found.span(), 0))
 
 
 def body_kind(view: str, body: Span | None, *, after_sign: bool) -> BodyKind:

@@ -79,7 +79,7 @@ def _check_word(scene: Scene, place: Place, node: BlueprintNode, word: Word) -> 
         is_field = not begins_word(place.code, word.start)
         if (
             is_field
-            or (text in _TACTICS and is_given_name(place.code, *span))
+            or (text in _TACTICS and is_given_name(place.code, *span, node.span.start))
             or place.code.startswith("«", span.start - 1)
         ):
             return
