@@ -1,8 +1,9 @@
 """Attempts as trees: which tactic led from which state to which."""
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Literal, NamedTuple
 
 from ekiden_store.arrow import pa, pc
@@ -84,6 +85,7 @@ class Row:
 
 
 COLUMNS = tuple(Row.__slots__)  # pyright: ignore[reportAttributeAccessIssue]  # dataclass(slots=True) makes it
+_TOLD = operator.attrgetter(*(name for name in COLUMNS if name != "row_id"))
 
 
 @dataclass(slots=True)
@@ -144,13 +146,14 @@ class Tree:
 
 
 def tree_of(rows: Iterable[Row]) -> Tree:
-    """Return the tree of the rows of one attempt, which come in the order of steps.
+    """Return the tree of the rows of one attempt.
 
-    A root that has the number of a state that came before begins anew: numbers lead to the states since then. A number
-    that then still belongs to several states leads nowhere (`ambiguous_parent`). A state that would be its own ancestor
-    has no parent (`cycle`).
+    Rows of one step are put in order by depth, number and what they say, so that who stored them when makes no
+    difference. A root that has the number of a state that came before begins anew: numbers lead to the states since
+    then. A number that then still belongs to several states leads nowhere (`ambiguous_parent`). States that would be
+    their own ancestors have no parents (`cycle`).
     """
-    nodes = [Node(row) for row in rows]
+    nodes = [Node(row) for row in _in_order(list(rows))]
     for node, parent in zip(nodes, _parents(nodes), strict=True):
         if isinstance(parent, Node):
             node.parent = parent
@@ -168,6 +171,12 @@ def tree_of(rows: Iterable[Row]) -> Tree:
     return Tree(
         nodes[0].row.key if nodes else AttemptKey("", "", ""), nodes, [node for node in nodes if not node.parent]
     )
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
+    if all(first.step < second.step for first, second in pairwise(rows)):
+        return rows
+    return sorted(rows, key=lambda row: (row.step, row.depth_from_root, row.state_id, str(_TOLD(row)), row.row_id))
 
 
 def _parents(nodes: Sequence[Node]) -> Iterator[Node | Fault | None]:
@@ -206,16 +215,16 @@ def _beginnings(nodes: Sequence[Node]) -> Iterator[int]:
 
 
 def _cut_cycles(nodes: Sequence[Node]) -> None:
-    sound: set[int] = set()
+    known: set[int] = set()
     for node in nodes:
         walked: dict[int, Node] = {}
         at: Node | None = node
-        while at and id(at) not in sound and id(at) not in walked:
+        while at and id(at) not in known and id(at) not in walked:
             walked[id(at)] = at
             at = at.parent
-        if at and id(at) in walked:
-            at.parent, at.fault = None, "cycle"
-        sound.update(walked)
+        while at and id(at) in walked and at.fault is None:
+            at.parent, at.fault, at = None, "cycle", at.parent
+        known.update(walked)
 
 
 def read_trees(

@@ -116,6 +116,11 @@ def test_pairs_that_contrast_are_a_data_set_too(tmp_path: Path):
         "negative": "left",
         "positive_after": "h ⊢ t0",
         "negative_after": "⊢ left t0",
+        "positive_score": None,
+        "negative_score": None,
+        "positive_log_prob": None,
+        "negative_log_prob": None,
+        "positive_remaining": 1,
         "source": "hard",
     } in found
 

@@ -1,5 +1,6 @@
 """Examples and contrasts for training."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,9 @@ def test_a_path_needs_no_label_and_a_label_makes_none(tmp_path: Path):
 
 def test_a_contrast_is_two_children_of_one_parent(tmp_path: Path):
     store = filled(tmp_path / "store", *proved_tree("a"), *lost_tree("b"))
-    left = Contrast("a", "⊢ a", 0, "intro h", "left", "h ⊢ a", "⊢ left a")
-    failed = Contrast("a", "⊢ a", 0, "intro h", "omega", "h ⊢ a", None)
-    right = Contrast("a", "h ⊢ a", 1, "simp", "right", "", "h ⊢ right a")
+    left = Contrast("a", "⊢ a", 0, "intro h", "left", "h ⊢ a", "⊢ left a", positive_remaining=1)
+    failed = Contrast("a", "⊢ a", 0, "intro h", "omega", "h ⊢ a", None, positive_remaining=1)
+    right = Contrast("a", "h ⊢ a", 1, "simp", "right", "", "h ⊢ right a", positive_remaining=0)
     tally = Tally()
     assert contrasted(store, tally=tally) == [left, right]
     assert tally == Tally(rows=3, used=2, unusable={"root": 1})  # pyright: ignore[reportArgumentType]  # a Counter equals a dict
@@ -148,8 +149,57 @@ def test_another_proof_is_no_negative(tmp_path: Path):
     assert {pair.negative for pair in contrasted(store)} == {"left", "right"}
 
 
+def test_a_tactic_that_left_no_goal_is_no_negative_though_nobody_called_the_proof_complete(tmp_path: Path):
+    harvested = tried("a", 13, 1, "exact h", "", step=13, label="negative", origin="harvest")
+    store = filled(tmp_path / "store", *proved_tree("a"), harvested)
+    assert {pair.negative for pair in contrasted(store)} == {"left", "right"}
+
+
+def test_what_is_positive_elsewhere_is_no_negative_unless_it_is_wanted(tmp_path: Path):
+    other = {"attempt_id": "again", "run_id": "later"}
+    elsewhere = [
+        tried("a", 1, None, "", "⊢ a", label="positive", **other),
+        tried("a", 10, 1, "left", "⊢ another text of it", label="positive", **other),
+        tried("a", 100, 10, "done", "", label="positive", is_proof_complete=True, **other),
+        tried("z", 1, None, "", "h ⊢ right a", label="positive"),
+    ]
+    store = filled(tmp_path / "store", *proved_tree("a"), *elsewhere)
+    tally = Tally()
+    assert contrasted(store, tally=tally) == []
+    assert (tally.conflicts, tally.unusable["no_sibling"]) == (2, 4)
+    assert [pair.negative for pair in contrasted(store, conflicts=True)] == ["left", "right"]
+
+
+def test_a_tactic_that_leads_to_the_same_state_as_the_positive_one_is_no_negative(tmp_path: Path):
+    loop = tried("a", 13, 1, "intro h'", "h ⊢ a", step=13, label="negative")
+    store = filled(tmp_path / "store", *proved_tree("a"), loop)
+    assert {pair.negative for pair in contrasted(store)} == {"left", "right"}
+
+
+def test_the_positive_side_of_a_contrast_lies_on_a_proof_unless_labels_are_believed(tmp_path: Path):
+    store = filled(tmp_path / "store", *proved_tree("a")[:4])
+    tally = Tally()
+    assert contrasted(store, tally=tally) == []
+    assert tally.unusable == {"root": 1, "on_no_proof": 1}
+    assert [pair.negative for pair in contrasted(store, on_proofs=False)] == ["left"]
+
+
+def test_scores_are_told_where_there_are_some(tmp_path: Path):
+    steps = proved_tree("a", llm_log_prob=-2.5, ebm_score=0.0, scored=True)
+    steps[2] = replace(steps[2], ebm_score=float("nan"), llm_log_prob=0.0)
+    steps[5] = replace(steps[5], scored=False, ebm_score=0.0)
+    told = [
+        (pair.positive_score, pair.negative_score, pair.positive_log_prob, pair.negative_log_prob)
+        for pair in contrasted(filled(tmp_path / "store", *steps))
+    ]
+    assert told == [(0.0, None, -2.5, None), (0.0, None, -2.5, -2.5)]
+
+
 def test_a_positive_without_a_sibling_is_told(tmp_path: Path):
     tally = Tally()
-    alone: list[Step] = proved_tree("a")[:2]
+    alone: list[Step] = proved_tree("a")[:5:4]
     assert contrasted(filled(tmp_path / "store", *alone), tally=tally) == []
-    assert tally.unusable == {"root": 1, "no_sibling": 1}
+    assert tally.unusable == {"root": 1, "unknown_parent": 1}
+    tally = Tally()
+    assert contrasted(filled(tmp_path / "other", *proved_tree("a")[:2], proved_tree("a")[4]), tally=tally) == []
+    assert tally.unusable == {"root": 1, "no_sibling": 2}

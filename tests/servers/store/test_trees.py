@@ -1,5 +1,6 @@
 """Attempts as trees."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,13 +129,30 @@ def test_a_parent_may_be_stored_after_its_child(tmp_path: Path):
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])
-def test_a_state_that_is_its_own_ancestor_has_no_parent(tmp_path: Path, length: int):
+def test_states_that_are_their_own_ancestors_have_no_parents(tmp_path: Path, length: int):
     ring = [tried("a", 10 + i, 10 + (i + 1) % length, "simp", f"⊢ {i}") for i in range(length)]
     tail = tried("a", 30, 10, "ring", "", is_proof_complete=True)
     tree = only(tmp_path, *ring, tail)
-    assert [node.fault for node in tree.nodes].count("cycle") == 1
+    assert [node.fault for node in tree.nodes] == ["cycle"] * length + [None]
     assert len(list(tree_lines(tree))) == length + 1
-    assert len(next(tree.proofs())) <= length + 1
+    assert [node.row.tactic_applied for node in next(tree.proofs())] == ["simp", "ring"]
+    assert before(tree)[-1] == ("ring", "⊢ 0")
+
+
+def test_rows_of_one_step_are_in_an_order_that_does_not_depend_on_who_stored_them(tmp_path: Path):
+    steps = [replace(step, step=0) for step in proved_tree("a")]
+    steps += [replace(steps[2], state_id=number, tactic_applied=f"left {number}") for number in range(20, 40)]
+    found: list[list[str]] = []
+    for number in range(3):
+        store = Store(tmp_path / str(number))
+        for part in (steps[number::2], steps[:number:2], steps[1 - number % 2 :: 2][number:], steps):
+            with store.writer() as writer:
+                writer.append(part[:: -1 if number else 1])
+        with store.snapshot() as snapshot:
+            (tree,) = read_trees(snapshot, theorem="a")
+        found.append(sorted(set(tree_lines(tree)), key=list(tree_lines(tree)).index))
+    assert found[0] == found[1] == found[2]
+    assert found[0][0] == "1 (root) => ⊢ a [positive]"
 
 
 def test_failed_tactics_are_nobodys_parent(tmp_path: Path):
