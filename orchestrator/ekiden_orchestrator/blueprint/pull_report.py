@@ -92,8 +92,8 @@ def _targets(verdict: Verdict) -> str:
             rests = "not known without Lean"
         else:
             rests = _listed(target.axioms) or "no axioms"
-            if target.unproved:
-                rests += f"; {len(target.unproved)} library theorems taken as they are"
+            if target.taken_as_they_are:
+                rests += f"; {len(target.taken_as_they_are)} library theorems taken as they are"
         lines.append(f"| {code(target.name)} | {_words(target.state)} | {rests} |")
     return "\n".join(lines)
 

@@ -71,7 +71,7 @@ def _target(verified: Verified, name: str, facts: Mapping[str, VerifiedDeclarati
         state=verified.progress.states[name],
         axioms=None if known is None else known.axioms,
         rests_on_sorry=None if known is None else known.sorry,
-        unproved=known.unproved if known else (),
+        taken_as_they_are=known.unproved if known else (),
     )
 
 

@@ -44,7 +44,8 @@ def _about(verdict: Verdict) -> str:
             lines.append(f"Target {target.name!r}: {target.state}; its axioms are not known without Lean.")
         else:
             rests = ", ".join(target.axioms) or "no axioms"
-            more = f", and on {len(target.unproved)} library theorems taken as they are" if target.unproved else ""
+            count = len(target.taken_as_they_are)
+            more = f", and on {count} library theorems taken as they are" if count else ""
             lines.append(f"Target {target.name!r}: {target.state}; rests on {rests}{more}.")
     if verdict.assumptions:
         lines.append(f"Assumptions declared: {len(verdict.assumptions)}.")

@@ -50,13 +50,16 @@ class CheckRecord(_Record):
 
 
 class TargetRecord(_Record):
-    """A theorem, and what it rests on; `axioms` is None where Lean was not there to say."""
+    """A theorem, and what it rests on; `axioms` is None where Lean was not there to say.
+
+    `taken_as_they_are` names the library theorems that it rests on and whose own axioms this Lean cannot show.
+    """
 
     name: str
     state: str
     axioms: tuple[str, ...] | None = None
     rests_on_sorry: bool | None = None
-    unproved: tuple[str, ...] = ()
+    taken_as_they_are: tuple[str, ...] = ()
 
 
 class AssumptionRecord(_Record):

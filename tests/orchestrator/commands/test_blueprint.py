@@ -51,7 +51,7 @@ def test_a_good_blueprint_passes_and_leaves_a_report(repository: GitRepository):
     found = report(repository)
     assert (found["files"], found["overall_pass"]) == ([MAIN], True)
     assert [set(result) for result in found["results"]] == [{"name", "passed", "failures"}] * 9
-    assert found["targets"] == [{"name": "goal", "state": "waiting", "unproved": []}]
+    assert found["targets"] == [{"name": "goal", "state": "waiting", "taken_as_they_are": []}]
 
 
 def test_a_rule_that_is_broken_fails(repository: GitRepository):
