@@ -3,8 +3,9 @@
 Its order is what keeps the budget: who pays, what is asked, what it can cost at most, reserve that, and only then send.
 """
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -24,7 +25,7 @@ from ekiden_budget.passage import (
     upstream_failure,
     without_key,
 )
-from ekiden_budget.records import CallLabel
+from ekiden_budget.records import CallLabel, TokenParts
 from ekiden_budget.rejections import NO_RETRY, RejectionError
 from ekiden_budget.streaming import StreamPassage
 from ekiden_budget.upstreams import Upstream, choose_upstream
@@ -46,6 +47,10 @@ if TYPE_CHECKING:
 
 PURPOSE_HEADER = "x-ekiden-purpose"
 """What a caller says a call is for, such as a problem's id; it goes to the audit log."""
+_PROMPT = ("input", "instructions", "messages", "system")
+"""The fields of a request that are its prompt, in any dialect."""
+_HIGHEST_TEMPERATURE = 100
+"""A number above is none; upstreams refuse it."""
 
 
 @dataclass(slots=True)
@@ -146,19 +151,22 @@ class CallDesk:
         call = fit_upstream(call, openrouter=upstream.is_openrouter)
         asked = Amount(call.reserved_tokens, self._prices.bound(call.model, call))
         purpose = visit.headers.get(PURPOSE_HEADER, "")
-        label = CallLabel(call.dialect, call.model, upstream.name, call.stream, purpose)
-        sending = self._sending(visit, call, upstream)
+        sending, prompt = self._sending(visit, call, upstream)
+        label = CallLabel(
+            call.dialect, call.model, upstream.name, call.stream, purpose, prompt, _temperature(call.body)
+        )
         # millions of small values take many times the memory of their text, for as long as a model takes
         return _Priced(replace(call, body={}), upstream, asked, label, sending)
 
-    def _sending(self, visit: Visit, call: ModelCall, upstream: Upstream) -> Sending:
+    def _sending(self, visit: Visit, call: ModelCall, upstream: Upstream) -> tuple[Sending, str]:
+        """Return what is sent, and the hash of the prompt in it."""
         try:
-            body = json.dumps(call.body, allow_nan=False, separators=(",", ":")).encode("ascii")
+            body, prompt = _encoded(call.body)
         except ValueError as error:
             raise RejectionError(400, f"invalid JSON body: {error}", code="invalid_json") from error
         headers = upstream.headers(call.dialect) | headers_upstream(visit.headers, call.dialect, stream=call.stream)
         query = "?beta=true" if call.dialect == "messages" and visit.query == b"beta=true" else ""
-        return Sending(upstream.url(call.dialect) + query, headers, body)
+        return Sending(upstream.url(call.dialect) + query, headers, body), prompt
 
     async def _forward(self, visit: Visit, priced: _Priced, call: OpenCall) -> None:
         try:
@@ -189,7 +197,7 @@ class CallDesk:
         body = await reply.read()
         usage = usage_in(priced.call.dialect, body)
         outcome = "answered" if usage else "unreadable"
-        await self._till.settle(call, outcome, self.amount(priced.call, usage))
+        await self._till.settle(call, outcome, self.amount(priced.call, usage), parts=_parts(usage))
         await visit.send(reply.status, headers_back(reply.raw_headers, priced.upstream.key) + _told(call), body)
 
     async def _pass_error(self, visit: Visit, priced: _Priced, reply: Reply, call: OpenCall) -> None:
@@ -197,7 +205,8 @@ class CallDesk:
         usage = usage_in(priced.call.dialect, body)
         outcome = "answered" if usage else call.progress.outcome
         told = failure_in_words(reply, priced.upstream.key)
-        await self._till.settle(call, outcome, self.amount(priced.call, usage), " ".join(told.split()))
+        used = self.amount(priced.call, usage)
+        await self._till.settle(call, outcome, used, " ".join(told.split()), parts=_parts(usage))
         if not passes(visit.dialect, reply.status):
             raise upstream_failure(reply, priced.upstream.key, billed=_billed(call).tokens > 0)
         text = without_key(body.decode("utf-8", "replace"), priced.upstream.key).encode()
@@ -209,7 +218,7 @@ class CallDesk:
         visit.answered = True
 
         async def settle(outcome: Outcome, usage: Usage | None, detail: str) -> None:
-            await self._till.settle(call, outcome, self.amount(priced.call, usage), detail)
+            await self._till.settle(call, outcome, self.amount(priced.call, usage), detail, parts=_parts(usage))
 
         passage = StreamPassage(priced.call, visit.receive, visit.send_message, settle, call.progress)
         await passage.carry(reply, headers)
@@ -228,6 +237,29 @@ def usage_in(dialect: Dialect, body: bytes) -> Usage | None:
     except (ValueError, RecursionError):
         return None
     return read_usage(dialect, cast("dict[str, object]", answer)) if isinstance(answer, dict) else None
+
+
+def _encoded(body: Mapping[str, object]) -> tuple[bytes, str]:
+    """Return a request as JSON, and the hash of what it asks: not of how, so that samples of one prompt have one."""
+    fields = {name: json.dumps(value, allow_nan=False, separators=(",", ":")) for name, value in body.items()}
+    prompt = hashlib.sha256()
+    for name in _PROMPT:
+        prompt.update(f"{name}:{fields.get(name, '')}\n".encode("ascii"))
+    text = ",".join(f"{json.dumps(name)}:{value}" for name, value in fields.items())
+    return f"{{{text}}}".encode("ascii"), prompt.hexdigest()
+
+
+def _temperature(body: Mapping[str, object]) -> float | None:
+    value = body.get("temperature")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= _HIGHEST_TEMPERATURE else None
+
+
+def _parts(usage: Usage | None) -> TokenParts | None:
+    if usage is None or not usage.is_split:
+        return None
+    return TokenParts(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens, usage.reasoning_tokens)
 
 
 def _billed(call: OpenCall) -> Amount:

@@ -3,6 +3,7 @@
 import re
 
 from ekiden_budget.errors import InvalidFigureError
+from ekiden_budget.records import TokenParts
 from ekiden_policies.budget import Amount, Caps
 
 MOST_TOKENS = 10**15
@@ -49,6 +50,14 @@ def is_amount(amount: Amount) -> bool:
     price = 0 if amount.nanodollars is None else amount.nanodollars
     assert MOST_IN_A_CALL.nanodollars is not None
     return _is_whole(amount.tokens, MOST_IN_A_CALL.tokens) and _is_whole(price, MOST_IN_A_CALL.nanodollars)
+
+
+def are_parts_of(parts: TokenParts | None, used: Amount | None) -> bool:
+    """Tell whether the tokens of a call can have been these."""
+    if parts is None or used is None:
+        return False
+    kinds = ((parts.cached_input, parts.input), (parts.reasoning, parts.output))
+    return all(_is_whole(part, whole) for part, whole in kinds) and parts.input + parts.output == used.tokens
 
 
 def checked_name(name: str) -> str:

@@ -8,14 +8,14 @@ from typing import Any
 from ekiden_budget.accounts import DOWNWARDS
 from ekiden_budget.errors import UnknownBudgetError
 from ekiden_budget.figures import detail_text, label_text
-from ekiden_budget.records import BudgetId, CallId, CallLabel, CallRecord, FailureTally, Settled
+from ekiden_budget.records import BudgetId, CallId, CallLabel, CallRecord, FailureTally, Settled, TokenParts
 from ekiden_policies.budget import Amount, Outcome
 from ekiden_warden.identity import ProcessIdentity
 
 _BEGIN = """
     INSERT INTO calls (budget, owner, dialect, model, upstream, stream, purpose, begun_at, reserved_tokens,
-        reserved_nanodollars)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        reserved_nanodollars, prompt_sha256, temperature)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _FIND = """
     SELECT calls.number, budgets.id, calls.reserved_tokens, calls.reserved_nanodollars, outcome, billed_tokens,
@@ -24,13 +24,15 @@ _FIND = """
 """
 _END = """
     UPDATE calls SET outcome = ?, ended_at = ?, billed_tokens = ?, billed_nanodollars = ?, excess_tokens = ?,
-        excess_nanodollars = ?, detail = ?
+        excess_nanodollars = ?, detail = ?, input_tokens = ?, output_tokens = ?, cached_input_tokens = ?,
+        reasoning_tokens = ?
     WHERE number = ? AND outcome IS NULL
 """
 _LIST = f"""{DOWNWARDS}
     SELECT calls.number, budgets.id, dialect, model, upstream, stream, purpose, calls.reserved_tokens,
         calls.reserved_nanodollars, outcome, billed_tokens, billed_nanodollars, calls.excess_tokens,
-        calls.excess_nanodollars, begun_at, ended_at, detail
+        calls.excess_nanodollars, begun_at, ended_at, detail, prompt_sha256, temperature, input_tokens, output_tokens,
+        cached_input_tokens, reasoning_tokens
     FROM calls JOIN budgets ON budgets.number = calls.budget
     WHERE calls.budget IN below AND calls.number < ? ORDER BY calls.number DESC LIMIT ?
 """  # noqa: S608 - constants
@@ -60,7 +62,8 @@ def begin(
 ) -> CallId:
     """Enter a call that is let through from the budget of a row."""
     texts = [label_text(text) for text in (label.dialect, label.model, label.upstream)]
-    row = (account, owner, *texts, label.stream, label_text(label.purpose), now, reserved.tokens, reserved.nanodollars)
+    about = (label.stream, label_text(label.purpose), now, reserved.tokens, reserved.nanodollars)
+    row = (account, owner, *texts, *about, label_text(label.prompt_sha256), label.temperature)
     number = connection.execute(_BEGIN, row).lastrowid
     assert number is not None
     return CallId(number)
@@ -90,11 +93,20 @@ def in_flight_of(connection: sqlite3.Connection, owner: int) -> list[Entry]:
     return [_entry(row) for row in connection.execute(query, (owner,))]
 
 
-def end(connection: sqlite3.Connection, call: CallId, settled: Settled, *, detail: str, now: float) -> None:
+def end(
+    connection: sqlite3.Connection,
+    call: CallId,
+    settled: Settled,
+    *,
+    detail: str,
+    now: float,
+    parts: TokenParts | None = None,
+) -> None:
     """Enter how a call ended."""
     billed, excess = settled.billed, settled.excess
     figures = (billed.tokens, billed.nanodollars, excess.tokens, excess.nanodollars or 0)
-    connection.execute(_END, (settled.outcome, now, *figures, detail_text(detail), call))
+    kinds = (None,) * 4 if parts is None else (parts.input, parts.output, parts.cached_input, parts.reasoning)
+    connection.execute(_END, (settled.outcome, now, *figures, detail_text(detail), *kinds, call))
 
 
 def page(connection: sqlite3.Connection, budget: BudgetId, *, limit: int, before: CallId | None) -> list[CallRecord]:
@@ -117,10 +129,11 @@ def _entry(row: tuple[Any, ...]) -> Entry:
 def _record(row: tuple[Any, ...]) -> CallRecord:
     dialect, model, upstream, stream, purpose = row[2:7]
     outcome: Outcome | None = row[9]
+    prompt_sha256, temperature = row[17:19]
     return CallRecord(
         call=row[0],
         budget=row[1],
-        label=CallLabel(dialect, model, upstream, bool(stream), purpose),
+        label=CallLabel(dialect, model, upstream, bool(stream), purpose, prompt_sha256, temperature),
         reserved=Amount(*row[7:9]),
         outcome=outcome,
         billed=None if outcome is None else Amount(*row[10:12]),
@@ -128,6 +141,7 @@ def _record(row: tuple[Any, ...]) -> CallRecord:
         begun_at=moment(row[14]),
         ended_at=None if outcome is None else moment(row[15]),
         detail=row[16],
+        parts=None if row[19] is None else TokenParts(*row[19:23]),
     )
 
 

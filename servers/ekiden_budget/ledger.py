@@ -19,7 +19,15 @@ from ekiden_budget.errors import (
     RefusedError,
     WrongTokenError,
 )
-from ekiden_budget.figures import checked_amount, checked_caps, checked_id, checked_name, is_amount, label_text
+from ekiden_budget.figures import (
+    are_parts_of,
+    checked_amount,
+    checked_caps,
+    checked_id,
+    checked_name,
+    is_amount,
+    label_text,
+)
 from ekiden_budget.records import (
     Balance,
     BudgetId,
@@ -33,6 +41,7 @@ from ekiden_budget.records import (
     Receipt,
     Reserved,
     Settled,
+    TokenParts,
 )
 from ekiden_budget.statuses import describe, describe_tree
 from ekiden_budget.storage import LedgerFile
@@ -225,6 +234,7 @@ class Ledger:
         *,
         detail: str = "",
         unsent_is_free: bool = True,
+        parts: TokenParts | None = None,
     ) -> Receipt:
         """Turn a reservation into what the call cost. A call is settled once: later tries get the first result.
 
@@ -237,6 +247,7 @@ class Ledger:
             used: What it used, if it was answered.
             detail: A note for the audit log.
             unsent_is_free: Whether a call that surely never left is billed nothing.
+            parts: What the tokens were, if it was answered; noted where they make up what it used, else left out.
 
         Raises:
             UnknownBudgetError: There is no such call.
@@ -250,7 +261,8 @@ class Ledger:
                 standings = [account.standing(now) for account in find_chain(connection, entry.budget)]
                 return Receipt(entry.settled, _balance(standings, NOTHING))
             cost = bill(entry.reserved, outcome, used, unsent_is_free=unsent_is_free)
-            return _settle(connection, entry, outcome, cost, detail=detail, now=now)
+            told = parts if outcome == "answered" and are_parts_of(parts, used) else None
+            return _settle(connection, entry, outcome, cost, detail=detail, now=now, parts=told)
 
     def status(self, budget: BudgetId) -> BudgetStatus:
         """Describe a budget as it is now.
@@ -363,13 +375,20 @@ class Ledger:
 
 
 def _settle(
-    connection: sqlite3.Connection, entry: journal.Entry, outcome: Outcome, cost: Amount, *, detail: str, now: float
+    connection: sqlite3.Connection,
+    entry: journal.Entry,
+    outcome: Outcome,
+    cost: Amount,
+    *,
+    detail: str,
+    now: float,
+    parts: TokenParts | None = None,
 ) -> Receipt:
     chain = find_chain(connection, entry.budget)
     standings = [account.standing(now) for account in chain]
     billed, excess = fit(standings, entry.reserved, cost)
     settled = Settled(outcome, billed, excess)
-    journal.end(connection, entry.call, settled, detail=detail, now=now)
+    journal.end(connection, entry.call, settled, detail=detail, now=now, parts=parts)
     reserved = entry.reserved
     accounts.settle(connection, chain, reserved=reserved, billed=billed, excess=excess, outcome=outcome, now=now)
     return Receipt(settled, _balance(standings, _known(billed) - _known(reserved)))

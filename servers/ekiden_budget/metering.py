@@ -10,7 +10,7 @@ import anyio
 
 from ekiden_budget.errors import LedgerBusyError, LedgerError, RefusedError, WrongTokenError
 from ekiden_budget.forwarding import Progress
-from ekiden_budget.records import Balance, BudgetId, BudgetStatus, CallLabel, Receipt, Reserved
+from ekiden_budget.records import Balance, BudgetId, BudgetStatus, CallLabel, Receipt, Reserved, TokenParts
 from ekiden_budget.rejections import RejectionError
 from ekiden_policies.budget import NOTHING, Amount, Outcome, SoftNotice, dollars
 
@@ -155,12 +155,20 @@ class Till:
             if call.receipt is None:
                 await self.settle(call, call.progress.outcome, None, call.progress.detail)
 
-    async def settle(self, call: OpenCall, outcome: Outcome, used: Amount | None, detail: str = "") -> None:
+    async def settle(
+        self,
+        call: OpenCall,
+        outcome: Outcome,
+        used: Amount | None,
+        detail: str = "",
+        *,
+        parts: TokenParts | None = None,
+    ) -> None:
         """Settle a call; this is never cut short."""
 
         def work(ledger: "Ledger") -> Receipt:
             number, free = call.reserved.call, self._unsent_is_free
-            return ledger.settle(number, outcome, used, detail=detail, unsent_is_free=free)
+            return ledger.settle(number, outcome, used, detail=detail, unsent_is_free=free, parts=parts)
 
         for left in reversed(range(SETTLE_TRIES)):
             try:

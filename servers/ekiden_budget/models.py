@@ -217,7 +217,11 @@ class CallReport(BaseModel):
     purpose: str = Field(description="As the caller said.")
     outcome: str = Field(description="'': in flight.")
     tokens: int = Field(description="Billed, or reserved.")
-    usd: FigureOrNone = Field(description="The same; null: unknown.")
+    input_tokens: int | None = Field(description="Of the request; null: not told.")
+    output_tokens: int | None = Field(description="Of the answer.")
+    cached_input_tokens: int | None = Field(description="Of the input.")
+    reasoning_tokens: int | None = Field(description="Of the output.")
+    usd: FigureOrNone = Field(description="Billed, or reserved; null: unknown.")
     begun_at: str = Field(description="UTC.")
     seconds: float | None = Field(description="Its time.")
     detail: str = Field(description="What went wrong.")
@@ -225,7 +229,7 @@ class CallReport(BaseModel):
     @classmethod
     def of_record(cls, record: CallRecord, names: Mapping[BudgetId, str]) -> Self:
         """Show a call; the names are those of the budgets."""
-        cost = record.billed or record.reserved
+        cost, parts = record.billed or record.reserved, record.parts
         took = None if record.ended_at is None else (record.ended_at - record.begun_at).total_seconds()
         return cls(
             call=record.call,
@@ -236,6 +240,10 @@ class CallReport(BaseModel):
             purpose=record.label.purpose,
             outcome=record.outcome or "",
             tokens=cost.tokens,
+            input_tokens=None if parts is None else parts.input,
+            output_tokens=None if parts is None else parts.output,
+            cached_input_tokens=None if parts is None else parts.cached_input,
+            reasoning_tokens=None if parts is None else parts.reasoning,
             usd=_usd(cost.nanodollars),
             begun_at=record.begun_at.isoformat(timespec="milliseconds"),
             seconds=took,
@@ -250,9 +258,10 @@ def in_a_line(record: CallRecord, names: Mapping[BudgetId, str]) -> str:
     purpose = f" for {call.purpose!r}" if call.purpose else ""
     took = "" if call.seconds is None else f", {call.seconds:.1f} s"
     detail = f": {call.detail}" if call.detail else ""
+    parts = "" if call.input_tokens is None else f" ({call.input_tokens:,} in, {call.output_tokens:,} out)"
     state = f"{call.outcome}, " if call.outcome else "in flight, reserved "
     whose = f"{record.begun_at:%Y-%m-%d %H:%M:%S}Z {call.budget or call.budget_id!r}"
-    cost = f"{state}{call.tokens:,} tokens{price}{took}"
+    cost = f"{state}{call.tokens:,} tokens{parts}{price}{took}"
     return f"{call.call} {whose} {cost}, {call.model!r} at {call.upstream}{purpose}{detail}"
 
 

@@ -23,6 +23,8 @@ class CallLabel:
         upstream: The name of the upstream that gets it.
         stream: Whether the answer is streamed.
         purpose: What the caller says that it is for, such as a problem's id.
+        prompt_sha256: The hash of what the model is asked; empty: not known. The prompt itself is not kept.
+        temperature: The temperature asked for; None: the model's own.
     """
 
     dialect: str
@@ -30,6 +32,25 @@ class CallLabel:
     upstream: str
     stream: bool = False
     purpose: str = ""
+    prompt_sha256: str = ""
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenParts:
+    """What the tokens of a call were, as its upstream told.
+
+    Attributes:
+        input: Those of the request, those of caches included.
+        output: Those of the answer, reasoning included.
+        cached_input: Those of the request that were read from a cache.
+        reasoning: Those of the answer that were reasoning, where that is told.
+    """
+
+    input: int
+    output: int
+    cached_input: int = 0
+    reasoning: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +204,7 @@ class CallRecord:
         begun_at: When it was let through.
         ended_at: When it was settled.
         detail: What the one who settled it had to say.
+        parts: What its tokens were: those billed and the excess; None where the upstream did not tell them apart.
     """
 
     call: CallId
@@ -195,6 +217,7 @@ class CallRecord:
     begun_at: datetime
     ended_at: datetime | None
     detail: str
+    parts: TokenParts | None = None
 
 
 @dataclass(frozen=True, slots=True)

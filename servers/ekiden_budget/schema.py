@@ -8,7 +8,7 @@ from ekiden_budget.errors import LedgerError
 APPLICATION_ID = 0x656B4C67
 """Stands in the header of every ledger, and tells it from other SQLite files."""
 
-_MIGRATIONS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE owners (number INTEGER PRIMARY KEY, pid INTEGER NOT NULL, started TEXT NOT NULL,"
         " boot TEXT NOT NULL, UNIQUE (pid, started, boot)) STRICT",
@@ -81,10 +81,18 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (budget, minute)
         ) STRICT, WITHOUT ROWID""",
     ),
+    (
+        "ALTER TABLE calls ADD COLUMN prompt_sha256 TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE calls ADD COLUMN temperature REAL",
+        "ALTER TABLE calls ADD COLUMN input_tokens INTEGER CHECK (input_tokens >= 0)",
+        "ALTER TABLE calls ADD COLUMN output_tokens INTEGER CHECK (output_tokens >= 0)",
+        "ALTER TABLE calls ADD COLUMN cached_input_tokens INTEGER CHECK (cached_input_tokens >= 0)",
+        "ALTER TABLE calls ADD COLUMN reasoning_tokens INTEGER CHECK (reasoning_tokens >= 0)",
+    ),
 )
 """One step a version: a file of version n has had the first n. A step that has been released is never changed."""
 
-VERSION = len(_MIGRATIONS)
+VERSION = len(MIGRATIONS)
 
 
 def check_kind(connection: sqlite3.Connection, place: str) -> None:
@@ -111,7 +119,7 @@ def is_current(connection: sqlite3.Connection) -> bool:
     return connection.execute("PRAGMA user_version").fetchone()[0] == VERSION
 
 
-def upgrade(connection: sqlite3.Connection, migrations: Sequence[Sequence[str]] = _MIGRATIONS) -> None:
+def upgrade(connection: sqlite3.Connection, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
     """Take the steps that a file has not had; the caller holds a transaction that writes."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     for step in migrations[version:]:

@@ -238,6 +238,8 @@ def _explained(path: Path) -> Generator[None]:
         yield
     except sqlite3.ProgrammingError:
         raise
+    except UnicodeDecodeError as error:  # SQLite quotes what is damaged
+        raise LedgerError(f"The ledger {str(path)!r} {_FAULTS[sqlite3.SQLITE_CORRUPT]}") from error
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         place = str(path)

@@ -29,6 +29,8 @@ class Usage:
         reported_nanodollars: What the upstream says the call cost, where it does.
         long_cache_write_tokens: Those written to a cache that are kept for longer than is usual, or perhaps are.
         model: Which model alone used them, where that is told; empty where it is not.
+        reasoning_tokens: Those of the answer that were hidden reasoning, where that is told.
+        is_split: Whether the tokens of the request and of the answer were told apart; else all count as the answer's.
     """
 
     input_tokens: int
@@ -38,6 +40,8 @@ class Usage:
     reported_nanodollars: int | None = None
     long_cache_write_tokens: int = 0
     model: str = ""
+    reasoning_tokens: int = 0
+    is_split: bool = True
 
     @property
     def total_tokens(self) -> int:
@@ -61,32 +65,36 @@ def read_usage(dialect: Dialect, answer: Mapping[str, object]) -> Usage | None:
 def _read(dialect: Dialect, usage: Mapping[str, object]) -> Usage | None:
     match dialect:
         case "chat":
-            return _openai_usage(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+            return _openai_usage(usage, "prompt", "completion")
         case "embeddings":
             alone = {"completion_tokens": 0, **usage}
-            return _openai_usage(alone, "prompt_tokens", "completion_tokens", "prompt_tokens_details")
+            return _openai_usage(alone, "prompt", "completion")
         case "responses":
-            return _openai_usage(usage, "input_tokens", "output_tokens", "input_tokens_details")
+            return _openai_usage(usage, "input", "output")
         case "messages":
             return _anthropic_usage(usage)
         case _:
             assert_never(dialect)
 
 
-def _openai_usage(usage: Mapping[str, object], input_name: str, output_name: str, details_name: str) -> Usage | None:
+def _openai_usage(usage: Mapping[str, object], request: str, answer: str) -> Usage | None:
+    """Read counts that are named after what they are of, as `prompt_tokens` and `completion_tokens` are."""
     total = _optional_count(usage.get("total_tokens"))
-    asked = _optional_count(usage.get(input_name))
-    answered = _optional_count(usage.get(output_name))
+    asked = _optional_count(usage.get(f"{request}_tokens"))
+    answered = _optional_count(usage.get(f"{answer}_tokens"))
     if -1 in (total, asked, answered) or (total is None and (asked is None or answered is None)):
         return None
     known = (asked or 0) + (answered or 0)
     # some upstreams count hidden reasoning in the total alone; without parts, all is taken for the dearer one
     output = (answered or 0) + max(0, (total or 0) - known)
-    details = mapping_of(usage.get(details_name))
+    details = mapping_of(usage.get(f"{request}_tokens_details"))
     cached = _part(details.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"))
     written = _part(details.get("cache_write_tokens"))
     long = _part(mapping_of(details.get("cache_write_tokens_details")).get("ttl_12h_tokens"))
-    return _usage(asked or 0, output, (cached, written, long), _reported_cost(usage))
+    read = _usage(asked or 0, output, (cached, written, long), _reported_cost(usage))
+    thought = _part(mapping_of(usage.get(f"{answer}_tokens_details")).get("reasoning_tokens"))
+    is_split = asked is not None and answered is not None
+    return replace(read, reasoning_tokens=min(thought, output), is_split=is_split)
 
 
 def _anthropic_usage(usage: Mapping[str, object]) -> Usage | None:

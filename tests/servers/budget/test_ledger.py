@@ -22,7 +22,7 @@ from ekiden_budget import (
     UnknownBudgetError,
     WrongTokenError,
 )
-from ekiden_budget.records import FailureTally
+from ekiden_budget.records import FailureTally, TokenParts
 from ekiden_policies.budget import NANO, NOTHING, Amount, Caps, Outcome
 from ekiden_policies.burn_rate import Forecast, Left, Rate
 from hand_clock import HandClock
@@ -128,6 +128,22 @@ def test_usage_that_cannot_be_costs_the_reservation(ledger: Ledger, used: Amount
         "unreadable", Amount(50, 3), NOTHING
     )
     assert ledger.calls(run)[0].detail == f"HTTP 200 (usage {used!r})"
+
+
+def test_what_the_tokens_were_is_noted_where_it_makes_up_what_was_used(ledger: Ledger):
+    run = ledger.open_budget("run", Caps(tokens=90)).budget
+    told = TokenParts(60, 40, 20, 15)
+    calls = [ledger.reserve(run, Amount(10), LABEL).call for _ in range(5)]
+    ledger.settle(calls[0], "answered", Amount(100), parts=told)
+    ledger.settle(calls[1], "answered", Amount(7), parts=told)
+    ledger.settle(calls[2], "answered", Amount(100), parts=replace(told, cached_input=61))
+    ledger.settle(calls[3], "answered", Amount(100), parts=replace(told, reasoning=-1))
+    ledger.settle(calls[4], "failed", Amount(100), parts=told)
+    records = ledger.calls(run)[::-1]
+    assert [record.parts for record in records] == [told, None, None, None, None]
+    assert records[0].billed is not None
+    assert records[0].billed.tokens + records[0].excess.tokens == 100
+    assert [record.outcome for record in records] == [*["answered"] * 4, "failed"]
 
 
 def test_a_call_that_never_left_is_free_if_the_one_who_settles_says_so(ledger: Ledger):

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from ekiden_budget import BudgetError, CallLabel, Ledger, LedgerBusyError, LedgerError, RefusedError
-from ekiden_budget.schema import APPLICATION_ID, VERSION, upgrade
+from ekiden_budget.records import TokenParts
+from ekiden_budget.schema import APPLICATION_ID, MIGRATIONS, VERSION, upgrade
 from ekiden_policies.budget import Amount, Caps
 
 LABEL = CallLabel("chat", "gpt-oss-120b", "openrouter")
@@ -201,6 +202,34 @@ def test_a_ledger_of_an_earlier_version_is_brought_up_to_date(path: Path):
         ledger.open_budget("run", Caps())
     with closing(sqlite3.connect(path)) as raw:
         assert raw.execute("PRAGMA user_version").fetchone() == (VERSION,)
+
+
+def test_a_ledger_from_before_tokens_were_told_apart_keeps_its_calls(path: Path):
+    with closing(sqlite3.connect(path, isolation_level=None)) as raw:
+        raw.execute("PRAGMA journal_mode = WAL")
+        raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        upgrade(raw, MIGRATIONS[:1])
+        raw.execute("INSERT INTO owners VALUES (1, 1, 'long ago', 'another boot')")
+        raw.execute(
+            "INSERT INTO budgets (number, id, name, role, token_hash, opened_at, clock, seen_at, cap_tokens,"
+            " settled_tokens, reserved_tokens, open, answered)"
+            " VALUES (1, 'run', 'run', '', x'00', 1e9, 'wall', 1e9, 100, 30, 20, 1, 1)"
+        )
+        for values in ("'answered', 1e9, 30", "NULL, NULL, NULL"):
+            raw.execute(
+                "INSERT INTO calls (budget, owner, dialect, model, upstream, stream, purpose, begun_at,"
+                " reserved_tokens, outcome, ended_at, billed_tokens)"
+                f" VALUES (1, 1, 'chat', 'm', 'u', 0, 'p', 1e9, 20, {values})"
+            )
+    with Ledger(path) as ledger:
+        assert ledger.recover() == 1
+        [run] = ledger.tree()
+        assert (run.settled, run.reserved) == (Amount(50), Amount(0))
+        ledger.settle(ledger.reserve(run.budget, Amount(5), LABEL).call, "answered", Amount(5), parts=TokenParts(4, 1))
+        records = ledger.calls(run.budget)
+    assert [record.outcome for record in records] == ["answered", "abandoned", "answered"]
+    assert [record.parts for record in records] == [TokenParts(4, 1), None, None]
+    assert [(record.label.prompt_sha256, record.label.temperature) for record in records] == [("", None)] * 3
 
 
 @pytest.mark.parametrize(

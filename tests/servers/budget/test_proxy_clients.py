@@ -10,6 +10,7 @@ from anthropic.types import MessageParam, ToolParam, ToolUseBlock
 from openai import OpenAI
 from openai.types.chat import ChatCompletionToolParam
 
+from ekiden_budget.records import TokenParts
 from ekiden_budget.serving import Proxy
 from ekiden_budget.upstreams import find_upstreams
 from ekiden_policies.budget import Caps
@@ -225,6 +226,24 @@ def test_a_soft_limit_is_told_and_refuses_nothing(tmp_path: Path) -> None:
 def test_what_a_caller_says_a_call_is_for_is_in_the_audit_log(bed: ProxyBed) -> None:
     bed.http().post("/v1/chat/completions", json=CHAT, headers={"x-ekiden-purpose": "normal_0003"})
     assert bed.calls[0].label.purpose == "normal_0003"
+
+
+def test_tokens_in_and_out_are_in_the_audit_log(bed: ProxyBed) -> None:
+    for way in WAYS:
+        bed.server.script(Answer("17", tokens=(11, 5)))
+        ask(bed, way)
+    assert [call.parts for call in bed.calls] == [TokenParts(11, 5)] * len(WAYS)
+
+
+def test_samples_of_one_prompt_have_one_hash_and_their_temperature_in_the_audit_log(bed: ProxyBed) -> None:
+    other = {**CHAT, "messages": [{"role": "user", "content": "And 8 + 8?"}]}
+    for asked in ({**CHAT, "temperature": 0.25}, {**CHAT, "temperature": 1, "max_tokens": 9}, other):
+        assert bed.http().post("/v1/chat/completions", json=asked).status_code == 200
+    for odd in (10**400, "hot", True, -1):
+        bed.http().post("/v1/chat/completions", json={**CHAT, "temperature": odd})
+    hashes = [call.label.prompt_sha256 for call in bed.calls]
+    assert [len(hashes[0]), hashes.count(hashes[0]), hashes[2] == hashes[0]] == [64, 6, False]
+    assert [call.label.temperature for call in bed.calls] == [0.25, 1.0, None, None, None, None, None]
 
 
 def test_output_limits_are_clamped_and_models_pinned_before_a_call_is_sent(tmp_path: Path) -> None:

@@ -27,10 +27,12 @@ odd = st.recursive(
     [
         ("chat", {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}, Usage(10, 5)),
         ("chat", {"prompt_tokens": 10, "completion_tokens": 5}, Usage(10, 5)),
+        ("chat", {"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 9}},
+         Usage(10, 5, reasoning_tokens=5)),
         # reasoning that only the total counts
         ("chat", {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 40}, Usage(10, 30)),
         ("chat", {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 7}, Usage(10, 5)),
-        ("chat", {"total_tokens": 40}, Usage(0, 40)),
+        ("chat", {"total_tokens": 40}, Usage(0, 40, is_split=False)),
         ("chat", {"prompt_tokens": 10, "completion_tokens": 5,
                   "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 3}}, Usage(10, 5, 4, 3)),
         ("chat", {"prompt_tokens": 10, "completion_tokens": 5, "prompt_cache_hit_tokens": 8,
@@ -48,7 +50,7 @@ odd = st.recursive(
         ("embeddings", {"prompt_tokens": 8, "total_tokens": 8}, Usage(8, 0)),
         ("responses", {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15,
                        "input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 3}},
-         Usage(10, 5, 4)),
+         Usage(10, 5, 4, reasoning_tokens=3)),
         # input that was read from or written to a cache is not in Anthropic's input_tokens
         ("messages", {"input_tokens": 3, "output_tokens": 5, "cache_read_input_tokens": 100,
                       "cache_creation_input_tokens": 20}, Usage(123, 5, 100, 20, None, 20)),
