@@ -6,12 +6,7 @@ from dataclasses import dataclass, replace
 
 from ekiden_store import Step
 
-AWKWARD = ("Nat.<add> & \"zero\"", "定理 ∀ε>0 — Ünïcödé", "$\\alpha$ _and_ </table><script>alert(1)</script>", "a" * 90)
-    "Nat.<add> & \"zero\" 'x'",
-    "定理 ∀ε>0 — Ünïcödé",
-    "$\\alpha$ _and_ </table><script>alert(1)</script>",
-    "a" * 90,
-)
+AWKWARD = ('Nat.<add> & "zero"', "定理 ∀ε>0 — Ünïcödé", "$\\alpha$ </table><script>alert(1)</script>", "a" * 90)
 RUNS = ("first <run> & co", "zweiter-Lauf-ü", "third", "")
 MODELS = ("prover-7b", "big & <bold>", "")
 FAILURES = ("lean_error", "timeout", "unknown identifier <x> & $y$", "")
