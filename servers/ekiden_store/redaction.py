@@ -23,9 +23,10 @@ SHORTEST_VALUE = 6
 _PLACEHOLDER = re.compile(r"(\[redacted:[a-z0-9_]+\])")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _NEVER = {"row_id", "run_id", "attempt_id", "prompt_sha256", "settings_sha256"}
-_TEXTS = tuple(
+TEXT_COLUMNS = tuple(
     column.name for column in COLUMNS if column.type == "text" and not column.choices and column.name not in _NEVER
 )
+"""The columns that may hold secrets, beside the messages of Lean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +173,16 @@ class Redactor:
             text = clean
         return text
 
+    def redact_all(self, texts: list[str]) -> list[str]:
+        """Return texts without their secrets; quick where none of them holds what a secret would begin with."""
+        together = "\0".join(texts)
+        hints = (*self._spelt, *(hint for hint, _ in self._hints))
+        return list(map(self.redact, texts)) if any(map(together.__contains__, hints)) else texts
+
     def redact_step(self, step: Step) -> Step:
         """Return a step without the secrets in its texts; its ids and hashes stay."""
         changed: dict[str, object] = {}
-        for name in _TEXTS:
+        for name in TEXT_COLUMNS:
             before: str | None = getattr(step, name)
             if before and (after := self.redact(before)) != before:
                 changed[name] = after

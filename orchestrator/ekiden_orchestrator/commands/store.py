@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # typer reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Literal
+from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
+from typing import Annotated, Literal
 
 import typer
 
+from ekiden_orchestrator.commands import store_queries
+from ekiden_orchestrator.commands.store_options import (
+    FILLING,
+    KEEPING,
+    LOOKING,
+    MAKING,
+    NOT_OK,
+    Folder,
+    Json,
+    Run,
+    open_of,
+    settings_of,
+)
 from ekiden_orchestrator.errors import CommandError
-
-if TYPE_CHECKING:
-    from ekiden_config import StoreSettings
-    from ekiden_store import Store
 
 app = typer.Typer(name="store", help="Keep, count, show and hand on attempts at proofs.", no_args_is_help=True)
 
-NOT_OK = 1
-
-_Folder = Annotated[
-    Path | None, typer.Option("--store", metavar="DIR", help="The store.", show_default="the settings' store.folder")
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-_Run = Annotated[str, typer.Option(metavar="ID", help="Only of this run.", show_default="any")]
+app.add_typer(store_queries.app)
 
 
 @app.callback()
@@ -33,35 +36,7 @@ def store() -> None:
     """
 
 
-@app.command()
-def stats(
-    *,
-    run: _Run = "",
-    theorem: Annotated[str, typer.Option(metavar="NAME", help="Only of this theorem.", show_default="all")] = "",
-    asked: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The names of all theorems that were to be proved, one a line.", exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-    folder: _Folder = None,
-    as_json: _Json = False,
-) -> None:  # fmt: skip
-    """Count what the store holds: rows by kind, labels, depths, theorems, candidates in a state, proofs."""
-    from ekiden_orchestrator.commands.store_display import show_stats, warn_of
-    from ekiden_store.selection_rows import RowFilter
-    from ekiden_store.stats import read_stats
-
-    opened = _opened(folder)
-    where = RowFilter(runs=(run,) if run else (), theorems=(theorem,) if theorem else ())
-    names = None if asked is None else _names(asked)
-    with opened.snapshot() as snapshot:
-        warn_of([*opened.found.findings, *snapshot.findings])
-        show_stats(read_stats(snapshot, where=where.expression(), asked=names), as_json=as_json)
-
-
-@app.command(name="import")
+@app.command(name="import", rich_help_panel=FILLING)
 def import_(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Files, stores, or folders of files.", exists=True)
@@ -81,8 +56,8 @@ def import_(
     over: Annotated[
         bool, typer.Option("--over", help="The sessions are over: calls without a result have failed.")
     ] = False,
-    folder: _Folder = None,
-    as_json: _Json = False,
+    folder: Folder = None,
+    as_json: Json = False,
 ) -> None:
     """Add files of attempts, told apart by what they hold; nothing is added twice.
 
@@ -94,52 +69,50 @@ def import_(
 
     options = ImportOptions(theorem, run, iteration, origin, state_pp, over)
     found = files_below(files)
-    opened = _opened(folder, create=True)
+    opened = open_of(settings_of(folder), create=True)
     done = [import_file(opened, file, options) for file in found]
     show_imports(done, as_json=as_json)
     if any(one.error for one in done):
         raise typer.Exit(NOT_OK)
 
 
-@app.command()
-def compact(*, folder: _Folder = None, as_json: _Json = False) -> None:
-    """Make Parquet parts of what was appended, and larger parts of small ones; may run beside writers and readers.
+@app.command(rich_help_panel=LOOKING)
+def stats(
+    *,
+    run: Run = "",
+    theorem: Annotated[str, typer.Option(metavar="NAME", help="Only of this theorem.", show_default="all")] = "",
+    asked: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The names of all theorems that were to be proved, one a line.", exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Count what the store holds: rows by kind, labels, depths, theorems, candidates in a state, proofs."""
+    from ekiden_orchestrator.commands.store_display import show_stats, warn_of
+    from ekiden_store.selection import read_names
+    from ekiden_store.selection_rows import RowFilter
+    from ekiden_store.stats import read_stats
 
-    Ends with 1 if another process compacts the store now, or files of it were damaged.
-    """
-    from ekiden_orchestrator.commands.store_display import show_compaction
-
-    settings = _settings(folder)
-    done = _open(settings).compact(part_rows=settings.part_rows)
-    show_compaction(done, as_json=as_json)
-    if done.is_busy or done.findings:
-        raise typer.Exit(NOT_OK)
-
-
-@app.command()
-def check(*, folder: _Folder = None, as_json: _Json = False) -> None:
-    """Read all of the store, put right what a crash left behind, and move damaged parts aside.
-
-    Ends with 1 if something was found, or if not all could be looked at.
-    """
-    from ekiden_orchestrator.commands.store_display import show_report
-
-    opened = _opened(folder)
-    report = opened.check()
-    report.findings[:0] = opened.found.findings
-    show_report(report, as_json=as_json)
-    if report.findings or not report.is_complete:
-        raise typer.Exit(NOT_OK)
+    opened = open_of(settings_of(folder))
+    where = RowFilter(runs=(run,) if run else (), theorems=(theorem,) if theorem else ())
+    names = None if asked is None else read_names(asked)
+    with opened.snapshot() as snapshot:
+        warn_of([*opened.found.findings, *snapshot.findings])
+        show_stats(read_stats(snapshot, where=where.expression(), asked=names), as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=LOOKING)
 def tree(
     theorem: Annotated[str, typer.Argument(metavar="THEOREM", help="Its name.", show_default=False)],
     *,
-    run: _Run = "",
+    run: Run = "",
     attempt: Annotated[str, typer.Option(metavar="ID", help="Only this attempt.", show_default="all")] = "",
-    folder: _Folder = None,
-    as_json: _Json = False,
+    folder: Folder = None,
+    as_json: Json = False,
 ) -> None:
     """Show the attempts at a theorem, each as a tree of states and tactics. Secrets are struck out.
 
@@ -149,15 +122,15 @@ def tree(
     from ekiden_store.trees import read_trees
     from ekiden_store.views import redactor_of
 
-    settings = _settings(folder)
-    with _open(settings).snapshot() as snapshot:
+    settings = settings_of(folder)
+    with open_of(settings).snapshot() as snapshot:
         found = read_trees(snapshot, theorem=theorem, attempt_id=attempt or None, run_id=run or None)
     show_trees(found, theorem, redactor_of(settings), as_json=as_json)
     if not found:
         raise typer.Exit(NOT_OK)
 
 
-@app.command()
+@app.command(rich_help_panel=MAKING)
 def export(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A new folder for a data set, or a file for an attempt.")],
     *,
@@ -167,8 +140,8 @@ def export(
     ] = None,
     attempt: Annotated[str, typer.Option(metavar="ID", help="Write this attempt as a trajectory of ATIF.")] = "",
     run: Annotated[str, typer.Option(metavar="ID", help="The run of the attempt.", show_default="any")] = "",
-    folder: _Folder = None,
-    as_json: _Json = False,
+    folder: Folder = None,
+    as_json: Json = False,
 ) -> None:
     """Make a data set for training, or write one attempt for other tools. Secrets are struck out.
 
@@ -179,21 +152,21 @@ def export(
 
     if (mix is None) == (not attempt):
         raise CommandError("Name a mix or an attempt: --mix FILE, or --attempt ID.")
-    settings = _settings(folder)
+    settings = settings_of(folder)
     if mix is not None:
         show_data_set(export_data_set(settings, mix, out), out, as_json=as_json)
     else:
         show_exported(export_attempt_to(settings, attempt, run, out), out, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=MAKING)
 def embed(
     *,
     hashes: Annotated[
         bool, typer.Option("--hashes", help="Make vectors of hashes, which mean nothing: to try things out.")
     ] = False,
-    folder: _Folder = None,
-    as_json: _Json = False,
+    folder: Folder = None,
+    as_json: Json = False,
 ) -> None:
     """Encode the states that have no vector yet; a run that is ended keeps what it has.
 
@@ -206,29 +179,36 @@ def embed(
     from ekiden_orchestrator.commands.store_display import show_fill
     from ekiden_store.views_states import embed_states
 
-    settings = _settings(folder)
-    show_fill(anyio.run(partial(embed_states, _open(settings), settings, hashes=hashes)), as_json=as_json)
+    settings = settings_of(folder)
+    show_fill(anyio.run(partial(embed_states, open_of(settings), settings, hashes=hashes)), as_json=as_json)
 
 
-def _settings(folder: Path | None) -> StoreSettings:
-    from ekiden_config import load_settings
+@app.command(rich_help_panel=KEEPING)
+def compact(*, folder: Folder = None, as_json: Json = False) -> None:
+    """Make Parquet parts of what was appended, and larger parts of small ones; may run beside writers and readers.
 
-    return load_settings({"store": {"folder": None if folder is None else str(folder)}}).store
+    Ends with 1 if another process compacts the store now, or files of it were damaged.
+    """
+    from ekiden_orchestrator.commands.store_display import show_compaction
+
+    settings = settings_of(folder)
+    done = open_of(settings).compact(part_rows=settings.part_rows)
+    show_compaction(done, as_json=as_json)
+    if done.is_busy or done.findings:
+        raise typer.Exit(NOT_OK)
 
 
-def _open(settings: StoreSettings, *, create: bool = False) -> Store:
-    from ekiden_store.views import open_store
+@app.command(rich_help_panel=KEEPING)
+def check(*, folder: Folder = None, as_json: Json = False) -> None:
+    """Read all of the store, put right what a crash left behind, and move damaged parts aside.
 
-    return open_store(settings, create=create)
+    Ends with 1 if something was found, or if not all could be looked at.
+    """
+    from ekiden_orchestrator.commands.store_display import show_report
 
-
-def _opened(folder: Path | None, *, create: bool = False) -> Store:
-    return _open(_settings(folder), create=create)
-
-
-def _names(file: Path) -> list[str]:
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{str(file)!r} cannot be read: {error}.") from error
-    return [line.strip() for line in lines if line.strip()]
+    opened = open_of(settings_of(folder))
+    report = opened.check()
+    report.findings[:0] = opened.found.findings
+    show_report(report, as_json=as_json)
+    if report.findings or not report.is_complete:
+        raise typer.Exit(NOT_OK)

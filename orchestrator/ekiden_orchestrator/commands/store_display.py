@@ -167,6 +167,12 @@ def show_exported(exported: Exported, out: Path, *, as_json: bool) -> None:
     typer.echo(f"{out}: {exported.steps:,} steps{struck}")
 
 
+def say_written(rows: int, out: Path | None) -> None:
+    """Say how many rows a file got."""
+    if out is not None:
+        typer.echo(f"{out}: {rows:,} rows")
+
+
 def _rows(name: str, counts: Mapping[int, LabelCounts] | Mapping[str, LabelCounts]) -> None:
     told = [(visible(str(key)), count) for key, count in counts.items()]
     if not told:
