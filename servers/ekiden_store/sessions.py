@@ -2,13 +2,15 @@
 
 What a row of a session holds, beside times, tokens and the model:
 
-- `message`: `tool` says who speaks (`user`, `assistant`, `reasoning`, `system`, `developer`, `summary`, `error`);
-  `tool_input` is what the model was given, `tool_output` what the model said.
+- `message`: `tool` says who speaks (`user`, `assistant`, `reasoning`, `system`, `developer`, `summary`, `error`,
+  `forked_from`); `tool_input` is what the model was given, `tool_output` what the model said.
 - `model_call`: one answer of the model, before the rows of what it said; `tool_output` holds further counts as JSON.
 - `tool_call`: `tool`, `tool_input`, `tool_output`, `outcome`, `failure_kind`, `duration_ms`.
 
 A row is made when what it tells of is over, and its id comes from the session: a session that is imported again while
-it grows adds what is new, and doubles nothing.
+it grows adds what is new, and doubles nothing. What a fork repeats of the session it comes from is counted once: Claude
+Code keeps the ids of lines, so whichever of both is imported first has the rows, and of Codex the fork has only its
+own. A subagent is an attempt below the one that started it.
 """
 
 import json
@@ -43,6 +45,7 @@ class SessionReport:
         steps: How many steps they made.
         unknown: The kinds of lines that are not known, and how many; they made no step.
         damaged: How many lines were no JSON objects, or too long.
+        copied: How many lines repeat the session that this one was forked from; they made no step.
         unfinished: How many calls had no result yet; they make no step until they have.
         torn: Whether the last line is not finished.
     """
@@ -54,6 +57,7 @@ class SessionReport:
     steps: int = 0
     unknown: Counter[str] = field(default_factory=Counter[str])
     damaged: int = 0
+    copied: int = 0
     unfinished: int = 0
     torn: bool = False
 
@@ -111,7 +115,7 @@ class SessionFile:
                 raise StoreError(f"{str(self._path)!r} is no session file of Codex or Claude Code.")
             return
         yield from self._fresh(reader.end(is_over=self._is_over), seen)
-        report.unfinished = reader.pending
+        report.unfinished, report.copied = reader.pending, reader.copied
         report.unknown, report.version, report.session = reader.unknown, reader.version, reader.session
 
     def _lines(self, file: BinaryIO) -> Iterator[tuple[int, dict[str, object]]]:

@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from uuid import UUID
 
 from ekiden_store.columns import Outcome
 from ekiden_store.sessions_rows import (
@@ -32,19 +33,23 @@ CODEX_TYPES = frozenset(
         "ghost_snapshot",
     }
 )
-_ENDS = frozenset({"task_complete", "turn_complete", "turn_aborted"})
+_ENDS = frozenset({"task_complete", "turn_complete", "turn_aborted", "task_started", "turn_started"})
 _ERRORS = frozenset({"error", "stream_error"})
 _RESULTS = frozenset({"item_completed", "mcp_tool_call_end", "exec_command_end", "patch_apply_end"})
+_ENDED: dict[str, Outcome] = {"completed": "ok", "failed": "failed"}
 _TOLD_ELSEWHERE = frozenset(
     {
-        *("task_started", "turn_started", "user_message", "agent_message", "agent_reasoning", "item_started"),
+        *("user_message", "agent_message", "agent_reasoning", "item_started"),
         *("agent_reasoning_raw_content", "agent_reasoning_section_break", "thread_settings_applied", "warning"),
         *("context_compacted", "mcp_tool_call_begin", "exec_command_begin", "patch_apply_begin", "turn_diff"),
         *("thread_name_updated", "plan_update", "web_search_begin", "web_search_end", "background_event"),
+        *("view_image_tool_call", "image_generation_begin", "image_generation_end", "thread_goal_updated"),
+        *("entered_review_mode", "exited_review_mode"),
     }
 )
 _EXIT = re.compile(r"(?m)^(?:Process exited with code|Exit code:) (-?\d+)$")
 _WALL = re.compile(r"(?m)^Wall time: (\d+(?:\.\d+)?) seconds$")
+_ABORTED = re.compile(r"Wall time: [\d.]+ seconds\naborted by user")
 _HEAD = 300  # the client's own words come first; what follows is the tool's
 _REFUSALS = {
     "unsupported call:": "unsupported_call",
@@ -64,15 +69,19 @@ class CodexReader:
         version: The version of Codex.
         session: The id of the thread.
         unknown: The kinds of lines that are not known.
+        copied: How many lines repeat the session that this one was forked from.
     """
 
     def __init__(self, ids: SessionIds) -> None:
         self.version = ""
         self.session = ""
         self.unknown: Counter[str] = Counter()
+        self.copied = 0
+        self._is_copy = False
         self._rows = Rows(ids, agent="codex")
         self._model = ""
         self._calls: dict[str, PendingCall] = {}
+        self._overdue: dict[str, PendingCall] = {}
         self._results: dict[str, dict[str, object]] = {}
         self._said: list[tuple[str, str, str, int]] = []  # what the model said, until its tokens are known
         self._has_records = False
@@ -83,12 +92,16 @@ class CodexReader:
     @property
     def pending(self) -> int:
         """How many calls have no result yet."""
-        return len(self._calls)
+        return len(self._calls) + len(self._overdue)
 
     def read(self, number: int, line: dict[str, object]) -> Iterator[Step]:
         """Yield the steps that a line completes."""
-        self._now_ms = milliseconds(line.get("timestamp"), self._now_ms)
         payload = dict_at(line, "payload")
+        if line.get("type") != "session_meta" and self._is_told_there(payload):
+            self.copied += 1
+            self._total = dict_at(payload, "info", "total_token_usage") or self._total  # goes on from there
+            return
+        self._now_ms = milliseconds(line.get("timestamp"), self._now_ms)
         match line.get("type"):
             case "session_meta":
                 yield from self._meta(number, payload)
@@ -103,7 +116,7 @@ class CodexReader:
                 yield from self._answered(number, dict_at(payload, "usage"))
             case "compacted":
                 if text := text_at(payload, "message"):
-                    yield self._rows.message(str(number), "summary", text, self._now_ms)
+                    yield self._rows.message(self._row(number), "summary", text, self._now_ms)
             case "world_state" | "ghost_snapshot":
                 pass
             case kind:
@@ -114,29 +127,52 @@ class CodexReader:
         if is_over:
             yield from self._turn_over()
 
+    def _row(self, number: int) -> str:
+        return f"{self.session}:{number}"
+
     def _meta(self, number: int, payload: dict[str, object]) -> Iterator[Step]:
-        if self.session:  # a fork repeats the meta of the session it comes from
+        told = text_at(payload, "id")
+        if self.session:  # a fork may repeat the session it comes from, from its first line on
+            self._is_copy = told != self.session and _created_ms(self.session) is not None
+            self.copied += self._is_copy
             return
-        self.session = self._rows.session = text_at(payload, "id")
+        self.session = self._rows.attempt = told
+        above = text_at(payload, "session_id") or text_at(payload, "parent_thread_id")
+        if spawned := text_at(payload, "source", "subagent", "thread_spawn", "parent_thread_id"):
+            self._rows.attempt = f"{above or spawned}/{told}"
         self.version = text_at(payload, "cli_version")
         self._rows.agent = f"codex {self.version}".strip()
-        told = payload.get("base_instructions")
-        if text := told if isinstance(told, str) else text_at(told, "text"):
-            yield self._rows.message(str(number), "system", text, self._now_ms)
+        if origin := text_at(payload, "forked_from_id"):
+            yield self._rows.message(f"{self._row(number)}:origin", "forked_from", origin, self._now_ms)
+        instructions = payload.get("base_instructions")
+        if text := instructions if isinstance(instructions, str) else text_at(instructions, "text"):
+            yield self._rows.message(self._row(number), "system", text, self._now_ms)
+
+    def _is_told_there(self, payload: dict[str, object]) -> bool:
+        """Tell whether a line repeats the session that this one was forked from: its turns began before this session.
+
+        Copied lines bear the time of the copy, but the ids of turns and sessions tell when those were made.
+        """
+        if self._is_copy and "turn_id" in payload:
+            began, turn = _created_ms(self.session), _created_ms(text_at(payload, "turn_id"))
+            self._is_copy = began is not None and turn is not None and turn < began
+        return self._is_copy
 
     def _item(self, number: int, item: dict[str, object]) -> Iterator[Step]:
         kind = text_at(item, "type")
         if kind == "message" and text_at(item, "role") != "assistant":
-            yield from self._turn_over()
+            yield from self._flush_said()
+            self._overdue |= self._calls  # unless it was said while they run: the next answer tells
+            self._calls = {}
             text = content_text(item.get("content"))
             self._asked_ms = self._now_ms
-            yield self._rows.message(str(number), text_at(item, "role") or "user", text, self._now_ms)
+            yield self._rows.message(self._row(number), text_at(item, "role") or "user", text, self._now_ms)
         elif kind == "message":
-            self._said.append((str(number), "assistant", content_text(item.get("content")), self._now_ms))
+            self._said.append((self._row(number), "assistant", content_text(item.get("content")), self._now_ms))
         elif kind == "reasoning":
             blocks = [*list_at(item, "summary"), *list_at(item, "content")]
             if blocks:
-                self._said.append((str(number), "reasoning", content_text(blocks), self._now_ms))
+                self._said.append((self._row(number), "reasoning", content_text(blocks), self._now_ms))
         elif kind.endswith("_output"):
             yield from self._output(number, item)
         elif kind.endswith("_call"):
@@ -148,17 +184,18 @@ class CodexReader:
         space, name = text_at(item, "namespace").removesuffix("__"), text_at(item, "name") or kind.removesuffix("_call")
         told = next((item[key] for key in ("arguments", "input", "action") if key in item), "")
         given = told if isinstance(told, str) else compact(told)
-        call = PendingCall(str(number), f"{space}__{name}" if space else name, given, self._now_ms)
+        call = PendingCall(self._row(number), f"{space}__{name}" if space else name, given, self._now_ms)
         if call_id := text_at(item, "call_id"):
             self._calls[call_id] = call
         else:  # one that the provider ran itself: it is over
-            call.outcome = "ok" if text_at(item, "status") == "completed" else ""
+            call.is_by_provider, call.failure_kind = True, "tool_error"
+            call.outcome = _ENDED.get(text_at(item, "status"), "")
             yield from self._flush_said()
             yield self._rows.called(call, "", self._now_ms)
 
     def _output(self, number: int, item: dict[str, object]) -> Iterator[Step]:
         call_id = text_at(item, "call_id")
-        call = self._calls.pop(call_id, None)
+        call = self._calls.pop(call_id, None) or self._overdue.pop(call_id, None)
         if call is None:
             self.unknown[f"response_item/{text_at(item, 'type')} without its call"] += 1
             return
@@ -168,7 +205,7 @@ class CodexReader:
         if "tools" in item and text_at(item, "status") == "completed":
             call.outcome = "ok"
         self._asked_ms = self._now_ms
-        yield self._rows.called(call, output, self._now_ms, row=str(number))
+        yield self._rows.called(call, output, self._now_ms, row=self._row(number))
 
     def _event(self, number: int, event: dict[str, object]) -> Iterator[Step]:
         kind = text_at(event, "type")
@@ -181,26 +218,32 @@ class CodexReader:
             self._note_result(event)
         elif kind in _ENDS:
             yield from self._turn_over()
+            if text := text_at(event, "error", "message"):
+                yield self._rows.message(self._row(number), "error", text, self._now_ms)
+        elif kind == "thread_rolled_back":
+            text = f"The last {count_at(event, 'num_turns')} turns are taken back."
+            yield self._rows.message(self._row(number), "system", text, self._now_ms)
         elif kind in _ERRORS:
-            yield self._rows.message(str(number), "error", text_at(event, "message"), self._now_ms)
-        elif kind not in _TOLD_ELSEWHERE:
+            yield self._rows.message(self._row(number), "error", text_at(event, "message"), self._now_ms)
+        elif kind not in _TOLD_ELSEWHERE and not kind.startswith("collab_"):
             self.unknown[f"event_msg/{kind}"] += 1
 
     def _note_result(self, event: dict[str, object]) -> None:
         result = dict_at(event, "item") or event
         call_id = text_at(result, "id") or text_at(result, "call_id")
-        if call_id in self._calls:
+        if call_id in self._calls or call_id in self._overdue:
             self._results[call_id] = result
 
     def _answered(self, number: int, usage: dict[str, object]) -> Iterator[Step]:
         """Yield the row of a model's answer, and the rows of what it said."""
+        yield from self._unanswered(self._overdue)
         names = {"cached_tokens": "cached_input_tokens", "cache_write_tokens": "cache_write_input_tokens"}
         names["reasoning_tokens"] = "reasoning_output_tokens"
         more = {name: count for name, key in names.items() if (count := count_at(usage, key))}
         began_ms = self._asked_ms
         yield self._rows.row(
             "model_call",
-            str(number),
+            self._row(number),
             self._now_ms,
             model=self._model,
             tokens_in=count_at(usage, "input_tokens"),
@@ -218,9 +261,13 @@ class CodexReader:
 
     def _turn_over(self) -> Iterator[Step]:
         yield from self._flush_said()
-        calls, self._calls = list(self._calls.values()), {}
-        for call in calls:
+        yield from self._unanswered(self._overdue)
+        yield from self._unanswered(self._calls)
+
+    def _unanswered(self, calls: dict[str, PendingCall]) -> Iterator[Step]:
+        for call in calls.values():
             yield self._rows.unanswered(call, self._now_ms)
+        calls.clear()
 
 
 def _judge(call: PendingCall, output: str, result: dict[str, object] | None) -> str:
@@ -236,7 +283,9 @@ def _judge(call: PendingCall, output: str, result: dict[str, object] | None) -> 
             call.duration_ms = seconds * 1000 + round(nanos / 1e6)
         return output
     code = _EXIT.search(head[:_HEAD])
-    if code:
+    if _ABORTED.match(output):
+        call.outcome, call.failure_kind = "failed", "no_result"
+    elif code:
         call.outcome, call.failure_kind = ("ok", "") if code.group(1) == "0" else ("failed", "exit_code")
     elif refusal := next((kind for words, kind in _REFUSALS.items() if output.startswith(words)), ""):
         call.outcome, call.failure_kind = "failed", refusal
@@ -277,3 +326,12 @@ def _recorded(result: dict[str, object]) -> tuple[Outcome, str]:
     if status == "declined":
         return "failed", "not_approved"
     return ("ok", "") if status == "completed" or "Ok" in answer or result.get("success") is True else ("", "")
+
+
+def _created_ms(told: str) -> int | None:
+    """Return when an id was made, in milliseconds since 1970; None if it does not tell."""
+    try:
+        made = UUID(told)
+    except ValueError:
+        return None
+    return made.int >> 80 if made.version == 7 else None

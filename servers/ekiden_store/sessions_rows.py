@@ -10,6 +10,8 @@ from ekiden_store.columns import Kind, Outcome
 from ekiden_store.steps import Step
 
 _MOST_U64 = 2**64
+_MEDIA = frozenset({"image", "input_image", "output_image", "image_url", "audio", "input_audio", "file", "input_file"})
+_UNREADABLE = frozenset({"base64", "data", "encrypted_content", "signature"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,24 @@ class SessionIds:
 
 @dataclass(slots=True)
 class PendingCall:
-    """A call of a tool that has no result yet."""
+    """A call of a tool that has no result yet.
+
+    Attributes:
+        row: The line and the block that asked for it.
+        tool: The tool.
+        given: What it was given.
+        began_ms: When the line was written.
+        is_by_provider: Whether the model's provider ran it while it answered; how long it took is not known then.
+        outcome: How it ended.
+        failure_kind: Why it failed.
+        duration_ms: How long it took, if the session tells.
+    """
 
     row: str
     tool: str
     given: str
     began_ms: int
+    is_by_provider: bool = False
     outcome: Outcome = ""
     failure_kind: str = ""
     duration_ms: int | None = None
@@ -49,12 +63,12 @@ class Rows:
     Attributes:
         ids: What all rows have in common.
         agent: The agent and its version.
-        session: The id of the session.
+        attempt: The attempt of rows that name none.
     """
 
     ids: SessionIds
     agent: str = ""
-    session: str = ""
+    attempt: str = ""
     _steps: dict[str, int] = field(default_factory=dict[str, int])
 
     def message(self, row: str, who: str, text: str, at_ms: int, *, by_model: bool = False, attempt: str = "") -> Step:
@@ -65,7 +79,7 @@ class Rows:
 
     def called(self, call: PendingCall, output: str, at_ms: int, *, row: str = "", attempt: str = "") -> Step:
         """Return the row of a call that is over."""
-        passed_ms = call.duration_ms if call.duration_ms is not None else max(0, at_ms - call.began_ms)
+        passed_ms = None if call.is_by_provider else max(0, at_ms - call.began_ms)
         return self.row(
             "tool_call",
             row or call.row,
@@ -76,7 +90,7 @@ class Rows:
             tool_output=output,
             outcome=call.outcome,
             failure_kind=call.failure_kind if call.outcome == "failed" else "",
-            duration_ms=passed_ms,
+            duration_ms=passed_ms if call.duration_ms is None else call.duration_ms,
         )
 
     def unanswered(self, call: PendingCall, at_ms: int, *, attempt: str = "") -> Step:
@@ -85,14 +99,14 @@ class Rows:
         return self.called(call, "", at_ms, row=f"{call.row}:none", attempt=attempt)
 
     def row(self, kind: Kind, row: str, at_ms: int, attempt: str = "", **columns: object) -> Step:
-        """Return a row; its id is the session's and `row`."""
-        attempt = attempt or self.session
+        """Return a row; its id is the agent's name and `row`."""
+        attempt = attempt or self.attempt
         step = self._steps.get(attempt, 0)
         self._steps[attempt] = step + 1
         return Step(
             theorem_name=self.ids.theorem_name,
             kind=kind,
-            row_id=f"{self.agent.partition(' ')[0]}:{attempt}:{row}",
+            row_id=f"{self.agent.partition(' ')[0]}:{row}",
             run_id=self.ids.run_id,
             attempt_id=attempt,
             step=step,
@@ -131,16 +145,44 @@ def count_at(value: object, *path: str) -> int | None:
 
 
 def content_text(content: object) -> str:
-    """Return the text of a content: text, or blocks of it; what is no text is named by its kind."""
+    """Return the text of a content: text, or blocks of it.
+
+    Pictures and the like are named by their kind; blocks of other kinds are told as JSON.
+    """
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
-        return compact(cast("object", content))
-    pieces: list[str] = []
-    for block in list_at(content):
-        text = block if isinstance(block, str) else text_at(block, "text")
-        pieces.append(text or f"[{text_at(block, 'type') or 'block'}]")
-    return "\n".join(pieces)
+        return readable(cast("object", content))
+    return "\n".join(map(_block_text, list_at(content)))
+
+
+def readable(value: object) -> str:
+    """Return JSON without blanks, and without what nobody can read."""
+    try:
+        return compact(_without_data(value))
+    except RecursionError:
+        return "[nested too deeply]"
+
+
+def _block_text(block: object) -> str:
+    if isinstance(block, str):
+        return block
+    kind = text_at(block, "type")
+    if "text" in dict_at(block) or kind in _MEDIA or not set(dict_at(block)) - {"type"}:
+        return text_at(block, "text") or f"[{kind or 'block'}]"
+    return readable(block)
+
+
+def _without_data(value: object) -> object:
+    if isinstance(value, list):
+        return [_without_data(one) for one in cast("list[object]", value)]
+    if isinstance(value, dict):
+        named = cast("dict[str, object]", value)
+        return {
+            name: "…" if name in _UNREADABLE and isinstance(one, str) else _without_data(one)
+            for name, one in named.items()
+        }
+    return value
 
 
 def compact(value: object) -> str:

@@ -240,6 +240,170 @@ def test_tools_of_codex_that_other_versions_have_are_read(tmp_path: Path) -> Non
     )
 
 
+FIRST_THREAD, TURN = "01a2018f-dc6a-7281-88ed-82b44beb1724", "01a2018f-dcce-75e3-8e8f-4a274d995860"
+FORK, TURN_OF_FORK = "01a2018f-e067-7970-a4d7-fd5d704fdb05", "01a2018f-e142-7862-9389-2b9cbf937d54"
+
+
+def counted(tokens_in: int, total: int) -> tuple[str, Line]:
+    info: Line = {"last_token_usage": {"input_tokens": tokens_in}, "total_token_usage": {"input_tokens": total}}
+    return ("event_msg", {"type": "token_count", "info": info})
+
+
+def told(role: str, text: str) -> tuple[str, Line]:
+    return ("response_item", {"type": "message", "role": role, "content": [{"type": "text", "text": text}]})
+
+
+@pytest.mark.parametrize("source", ["cli", {"subagent": {"thread_spawn": {"parent_thread_id": FIRST_THREAD}}}])
+def test_what_a_fork_of_codex_repeats_is_not_counted_again(tmp_path: Path, source: object) -> None:
+    meta = {"id": FORK, "forked_from_id": FIRST_THREAD, "source": source, "cli_version": "0.128.0"}
+    lines = codex_lines(
+        ("session_meta", {"id": FIRST_THREAD}),
+        ("event_msg", {"type": "task_started", "turn_id": TURN}),
+        told("user", "before"),
+        counted(1000, 1000),
+        told("assistant", "said before"),
+        ("event_msg", {"type": "task_complete", "turn_id": TURN}),
+        ("event_msg", {"type": "task_started", "turn_id": TURN_OF_FORK}),
+        told("user", "after"),
+        counted(1000, 1000),  # comes again at the start of a turn
+        told("assistant", "said after"),
+        counted(1200, 2200),
+    )
+    lines[0]["payload"] = meta
+    session = SessionFile(written(tmp_path / "rollout.jsonl", lines))
+    rows = [(step.kind, step.tool_input, step.tool_output, step.tokens_in) for step in session.steps()]
+    assert rows == [
+        ("message", FIRST_THREAD, "", None),
+        ("message", "after", "", None),
+        ("model_call", "", "", 1200),
+        ("message", "", "said after", None),
+    ]
+    assert session.report.copied == 6
+    attempt = FORK if source == "cli" else f"{FIRST_THREAD}/{FORK}"
+    assert {step.attempt_id for step in session.steps()} == {attempt}
+
+
+def test_a_call_of_codex_may_end_after_the_model_was_told_something_else(tmp_path: Path) -> None:
+    call = {"type": "function_call", "name": "exec_command", "arguments": "{}"}
+    lines = codex_lines(
+        ("response_item", {**call, "call_id": "a"}),
+        ("response_item", {**call, "call_id": "b"}),
+        counted(10, 10),
+        told("user", "a subagent is done"),
+        ("response_item", {"type": "function_call_output", "call_id": "a", "output": "Exit code: 0\nOutput:\nx"}),
+        counted(20, 30),
+    )
+    assert calls_of(steps_of(written(tmp_path / "rollout.jsonl", lines))) == [
+        ("exec_command", "ok", ""),
+        ("exec_command", "failed", "no_result"),  # the model went on without it
+    ]
+
+
+def test_how_turns_of_codex_end_is_told(tmp_path: Path) -> None:
+    call = {"type": "function_call", "name": "exec_command", "arguments": "{}", "call_id": "a"}
+    output = "Wall time: 2.5 seconds\naborted by user"
+    lines = codex_lines(
+        ("response_item", call),
+        ("response_item", {"type": "function_call_output", "call_id": "a", "output": output}),
+        ("response_item", {"type": "web_search_call", "status": "failed", "action": {"type": "open_page"}}),
+        ("event_msg", {"type": "task_complete", "error": {"message": "429"}}),
+        ("event_msg", {"type": "thread_rolled_back", "num_turns": 2}),
+    )
+    steps = steps_of(written(tmp_path / "rollout.jsonl", lines))
+    assert calls_of(steps) == [("exec_command", "failed", "no_result"), ("web_search", "failed", "tool_error")]
+    assert [step.duration_ms for step in steps[:2]] == [2500, None]
+    assert [(step.tool, step.tool_input) for step in steps[2:]] == [
+        ("error", "429"),
+        ("system", "The last 2 turns are taken back."),
+    ]
+
+
+def test_a_fork_of_claude_code_shares_the_rows_that_it_repeats(tmp_path: Path) -> None:
+    answer: Line = {"id": "m1", "stop_reason": "end_turn", "content": [{"type": "text", "text": "17"}]}
+    lines = [
+        claude_line("user", "u1", {"content": "8 + 9?"}),
+        claude_line("assistant", "a1", answer),
+        {"type": "system", "uuid": "y1", "sessionId": "s-1", "content": "resumed"},
+    ]
+    fork = [{**line, "sessionId": "s-2"} for line in lines[:2]]
+    first, second = (steps_of(written(tmp_path / name, each)) for name, each in (("1", lines), ("2", fork)))
+    assert [step.row_id for step in second] == [step.row_id for step in first[:3]]
+    assert [(step.kind, step.tool) for step in first] == [
+        ("message", "user"),
+        ("model_call", ""),
+        ("message", "assistant"),
+        ("message", "system"),  # what comes after an answer stands after it
+    ]
+
+
+def test_a_tool_of_claude_code_may_run_before_the_answer_that_asked_for_it_is_over(tmp_path: Path) -> None:
+    def use(name: str) -> Line:
+        return {"type": "tool_use", "id": name, "name": name, "input": {}}
+
+    def answer(block: Line, tokens: int, stop: str | None) -> Line:
+        return {"id": "m1", "usage": {"output_tokens": tokens}, "stop_reason": stop, "content": [block]}
+
+    def result(name: str) -> Line:
+        return {"content": [{"type": "tool_result", "tool_use_id": name, "content": name}]}
+
+    lines = [
+        claude_line("assistant", "a1", answer(use("x"), 1, None)),
+        claude_line("user", "u1", result("x")),
+        claude_line("assistant", "a2", answer(use("y"), 30, "tool_use")),
+        claude_line("user", "u2", {"content": "how to use it"}, isMeta=True),
+        claude_line("user", "u3", result("y")),
+    ]
+    rows = [(step.kind, step.tool, step.outcome, step.tokens_out) for step in steps_of(written(tmp_path / "s", lines))]
+    assert rows == [
+        ("model_call", "", "ok", 30),
+        ("tool_call", "x", "ok", None),
+        ("message", "system", "", None),
+        ("tool_call", "y", "ok", None),
+    ]
+
+
+def test_searches_of_the_provider_and_what_claude_code_shows_the_model_are_kept(tmp_path: Path) -> None:
+    def search(name: str, content: object) -> list[Line]:
+        use: Line = {"type": "server_tool_use", "id": name, "name": "web_search", "input": {"query": name}}
+        return [use, {"type": "web_search_tool_result", "tool_use_id": name, "content": content}]
+
+    found: Line = {"type": "web_search_result", "url": "https://lean-lang.org", "encrypted_content": "A" * 99}
+    error: Line = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
+    blocks = [{"type": "text", "text": "Hm."}, *search("one", [found]), *search("two", error)]
+    lines = [
+        claude_line("user", "", {"content": "first"}),  # no id of its own
+        claude_line("user", "", {"content": "second"}),
+        claude_line("assistant", "a1", {"id": "m1", "stop_reason": "tool_use", "content": blocks}),
+        {
+            **claude_line("attachment", "t1", {}),
+            "attachment": {"type": "queued_command", "prompt": [{"type": "text", "text": "and also"}]},
+        },
+        {**claude_line("attachment", "t2", {}), "attachment": {"type": "skill_listing", "content": "- lean"}},
+        claude_line(
+            "assistant",
+            "a2",
+            {"model": "<synthetic>", "content": [{"type": "text", "text": "No response requested."}]},
+            isApiErrorMessage=False,
+        ),
+    ]
+    steps = steps_of(written(tmp_path / "s.jsonl", lines))
+    rows = [(step.tool, step.outcome, step.tool_input, step.tool_output, step.duration_ms) for step in steps]
+    assert rows == [
+        ("user", "", "first", "", None),
+        ("user", "", "second", "", None),
+        ("", "ok", "", "", 0),
+        ("assistant", "", "", "Hm.", None),
+        (
+            *("web_search", "ok", '{"query":"one"}'),
+            *('{"type":"web_search_result","url":"https://lean-lang.org","encrypted_content":"…"}', None),
+        ),
+        ("web_search", "failed", '{"query":"two"}', json.dumps(error, separators=(",", ":")), None),
+        ("user", "", "and also", "", None),
+        ("system", "", '{"type":"skill_listing","content":"- lean"}', "", None),
+        ("system", "", "No response requested.", "", None),
+    ]
+
+
 def test_blocks_of_claude_code_are_told_apart_and_a_subagent_is_an_attempt_of_its_own(tmp_path: Path) -> None:
     usage = {"input_tokens": 10, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5, "output_tokens": 7}
     head: Line = {"id": "m1", "model": "claude-x", "usage": usage, "stop_reason": "tool_use"}
