@@ -1,8 +1,10 @@
 """Servers over streamable HTTP: many clients, one process."""
 
+import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Generator
@@ -23,7 +25,7 @@ from starlette.types import ASGIApp
 from ekiden_config import Settings, default_settings
 from ekiden_kit.definition import ServerDefinition
 from ekiden_kit.errors import KitError
-from ekiden_kit.http import running_app, serve_http
+from ekiden_kit.http import listening_at, running_app, serve_http
 from servers.kit.tally import SERVER
 
 MAIN = Path(__file__).parent / "tally_main.py"
@@ -177,6 +179,22 @@ def test_a_port_in_use_is_told(serving: Serving) -> None:
     port = int(serving.address.rpartition(":")[2])
     with pytest.raises(KitError, match=f"Cannot listen on 127.0.0.1:{port}: Address already in use"):
         serve_http([ALONE], with_http(port=port))
+
+
+async def test_what_a_server_sends_leaves_at_once() -> None:
+    undelayed: list[bool] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        undelayed.append(bool(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)))
+        writer.close()
+
+    with listening_at("127.0.0.1", 0) as [listening], anyio.fail_after(5):
+        server = await asyncio.start_server(answer, sock=listening)
+        async with server, await anyio.connect_tcp(*listening.getsockname()) as client:
+            with pytest.raises(anyio.EndOfStream):
+                await client.receive()
+    assert undelayed == [True]
 
 
 async def test_a_made_up_token_is_said_once_and_works() -> None:
