@@ -7,6 +7,7 @@ Label: TypeAlias = Literal["positive", "negative", "unknown"]
 Kind: TypeAlias = Literal["search_node", "tactic", "tool_call", "model_call", "message", "verdict"]
 Outcome: TypeAlias = Literal["", "ok", "failed"]
 Origin: TypeAlias = Literal["search", "harvest", "ground_truth", "probe", "agent", "solver", "import"]
+StatePpIs: TypeAlias = Literal["after", "before", "mixed"]
 ColumnType: TypeAlias = Literal["text", "texts", "bool", "float64", "int32", "int64", "uint32", "uint64"]
 
 SCHEMA_VERSION = 1

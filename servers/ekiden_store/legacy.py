@@ -5,10 +5,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ekiden_store.arrow import pa, pc, pq
-from ekiden_store.columns import REFERENCE_COLUMNS, SCHEMA_VERSION, Origin
+from ekiden_store.columns import REFERENCE_COLUMNS, SCHEMA_VERSION, Origin, StatePpIs
 from ekiden_store.errors import StoreError, StoreVersionError, one_line
 from ekiden_store.layout import Layout
 from ekiden_store.parts import stored_contents, writing_part
@@ -41,7 +41,7 @@ def import_parquet(
     layout: Layout,
     path: Path,
     *,
-    state_pp_is: Literal["after", "before"] = "after",
+    state_pp_is: StatePpIs = "after",
     origin: Origin = "import",
     run_id: str | None = None,
 ) -> Import:
@@ -53,7 +53,7 @@ def import_parquet(
         layout: The store.
         path: The file.
         state_pp_is: Whether `state_pp` is the state after the tactic, as the search writes it, or the state before it,
-            as known proofs are written. The file does not tell.
+            as known proofs are written, or mixed: see `_holds_before`. The file does not tell.
         origin: Where the rows come from, if they do not say.
         run_id: The run that they belong to, if they do not say; None: the name of the file.
 
@@ -113,7 +113,7 @@ def _own_rows(source: Any, layout: Layout) -> Iterator[Any]:
 class _Marks(NamedTuple):
     """What rows of a file of expert iteration do not say themselves."""
 
-    state_pp_is: Literal["after", "before"]
+    state_pp_is: StatePpIs
     origin: Origin
     run_id: str
     ids: str
@@ -125,21 +125,39 @@ def _marked_rows(source: Any, marks: _Marks) -> Iterator[Any]:
     for batch in source.iter_batches(batch_size=_BATCH_ROWS, columns=_reference_names(source)):
         table = conformed(pa.Table.from_batches([batch]))
         numbers = range(first, first + batch.num_rows)
-        label = table.column("label")
+        label, state = table.column("label"), table.column("state_pp")
+        is_before = _holds_before(table, marks.state_pp_is)
         told: dict[str, Any] = {
             "label": pc.if_else(pc.is_in(label, pa.array(_LABELS)), label, "unknown"),
             "row_id": pa.array([f"{marks.ids}:{number}" for number in numbers], pa.string()),
             "run_id": pa.repeat(marks.run_id, batch.num_rows),
             "attempt_id": pc.binary_join_element_wise(marks.run_id, table.column("theorem_name"), "/"),
             "step": pa.array(numbers, pa.uint32()),
-            f"state_{marks.state_pp_is}": table.column("state_pp"),
+            "state_before": pc.if_else(is_before, state, pa.scalar(None, pa.string())),
+            "state_after": pc.if_else(is_before, pa.scalar(None, pa.string()), state),
             "outcome": pc.if_else(pc.equal(table.column("tactic_applied"), ""), "", "ok"),
             "scored": pc.invert(pc.is_in(table.column("ebm_score"), pa.array(_NOT_SCORED, pa.float64()))),
             "origin": pa.repeat(marks.origin, batch.num_rows),
             "source": pa.repeat(marks.source, batch.num_rows),
         }
+        if marks.state_pp_is == "mixed":
+            told["parent_state_id"] = pa.nulls(batch.num_rows, pa.uint64())
         yield conformed(pa.table({name: told.get(name, table.column(name)) for name in table.column_names}))
         first += batch.num_rows
+
+
+def _holds_before(table: Any, state_pp_is: StatePpIs) -> Any:
+    """Return which rows hold the state before their tactic.
+
+    In mixed files these are the steps of the known proof (positive, numbered 0, so and so far from its end) and the
+    tactics that closed it (positive and complete, yet with a state). States that were only walked through are labelled
+    positive as well, and hold the state after.
+    """
+    if state_pp_is != "mixed":
+        return pa.repeat(state_pp_is == "before", table.num_rows)
+    is_step = pc.and_(pc.equal(table.column("state_id"), 0), pc.greater(table.column("remaining_depth"), 0))
+    closes = pc.and_(table.column("is_proof_complete"), pc.not_equal(table.column("state_pp"), ""))
+    return pc.and_(pc.equal(table.column("label"), "positive"), pc.or_(is_step, closes))
 
 
 def _reference_names(source: Any) -> list[str]:

@@ -1,23 +1,29 @@
 """The trajectory store: a folder of rows that many processes append to and read at once."""
 
 import json
+import math
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from ekiden_files import write_new
-from ekiden_store.columns import SCHEMA_VERSION, Origin
+from ekiden_store.columns import SCHEMA_VERSION, Origin, StatePpIs
 from ekiden_store.errors import NotStoredError, StoreError, StoreVersionError
 from ekiden_store.layout import Layout
-from ekiden_store.repair import Report, repair
+from ekiden_store.repair import Report, is_read_only, repair
+from ekiden_store.segments import sealed_size
 from ekiden_store.writer import SEGMENT_BYTES, Writer
 
 if TYPE_CHECKING:  # they import pyarrow, which a program that only appends need not wait for
     from ekiden_store.compaction import Compaction
     from ekiden_store.legacy import Import
     from ekiden_store.snapshot import Snapshot
+
+
+DUE_BYTES = 64 << 20
+"""So much that is not compacted makes readers slow, in however few files."""
 
 
 class Store:
@@ -78,11 +84,47 @@ class Store:
 
         return compact(self._layout, part_rows=part_rows or PART_ROWS)
 
+    def compact_if_due(
+        self,
+        *,
+        files: int,
+        part_rows: int,
+        waits: bool = True,
+        seconds: float = math.inf,
+        is_ending: Callable[[], bool] = lambda: False,
+    ) -> "Compaction | None":
+        """Compact if that is worth it: so many files wait, or fewer that are large. To look costs next to nothing.
+
+        Args:
+            files: How many files that nobody writes any more are worth it; 0: never.
+            part_rows: About how many rows a part is to hold.
+            waits: Whether to wait for an import or a check that changes the store's files now.
+            seconds: After how long no further part is begun.
+            is_ending: Whether to end at once; what is not finished is left as it was.
+
+        Returns:
+            What was done; None: it was not worth it, or nothing can be written.
+
+        Raises:
+            StoreError: The store cannot be read or written; nothing is lost.
+        """
+        if not files or is_read_only(self.folder):
+            return None
+        try:
+            waiting, size = sealed_size(self._layout.wal)
+        except OSError as error:
+            raise StoreError(f"The store {str(self.folder)!r} cannot be read: {error.strerror}.") from error
+        if waiting < files and size < DUE_BYTES:
+            return None
+        from ekiden_store.compaction import Pace, compact
+
+        return compact(self._layout, part_rows=part_rows, pace=Pace(waits, seconds, is_ending))
+
     def import_parquet(
         self,
         path: Path,
         *,
-        state_pp_is: Literal["after", "before"] = "after",
+        state_pp_is: StatePpIs = "after",
         origin: Origin = "import",
         run_id: str | None = None,
     ) -> "Import":
@@ -91,7 +133,9 @@ class Store:
         Args:
             path: The file.
             state_pp_is: Whether `state_pp` is the state after the tactic, as the search writes it, or before it, as
-                known proofs are written. The file does not tell.
+                known proofs are written, or mixed, as negatives for known proofs are written: before it in the known
+                proofs and in tactics that close one, else after it, and the numbers of parents are made up. The file
+                does not tell.
             origin: Where the rows come from, if they do not say.
             run_id: The run that they belong to, if they do not say; None: the name of the file.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ekiden_store import Origin, Step
+    from ekiden_store.columns import StatePpIs
 
 FileKind = Literal["parquet", "atif", "session"]
 _SUFFIXES = frozenset({".parquet", ".json", ".jsonl"})
@@ -30,7 +31,7 @@ class ImportOptions:
         run: The run that the rows belong to; empty: what the file says, else its name.
         iteration: The iteration of expert iteration.
         origin: Where rows of Parquet files come from.
-        state_pp: Whether their `state_pp` is the state after the tactic or before it.
+        state_pp: Whether their `state_pp` is the state after the tactic or before it, or mixed.
         is_over: Whether sessions are over: calls without a result have then failed.
     """
 
@@ -38,7 +39,7 @@ class ImportOptions:
     run: str = ""
     iteration: int | None = None
     origin: Origin = "import"
-    state_pp: Literal["after", "before"] = "after"
+    state_pp: StatePpIs = "after"
     is_over: bool = False
 
 

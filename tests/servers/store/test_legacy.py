@@ -8,6 +8,8 @@ import pytest
 
 from ekiden_store import Step, Store, StoreError, StoreVersionError
 from ekiden_store.arrow import pa, pq
+from ekiden_store.pairs import Tally, examples
+from ekiden_store.selection_rows import RowFilter
 from servers.store.test_schema import REFERENCE
 
 ROWS: list[dict[str, object]] = [
@@ -61,6 +63,34 @@ def test_known_proofs_hold_the_state_before_the_tactic(tmp_path: Path):
     assert {(row["state_after"], row["run_id"], row["origin"]) for row in found} == {
         (None, "negatives", "ground_truth")
     }
+
+
+def test_negatives_for_known_proofs_hold_the_state_before_or_after_and_name_no_parents(tmp_path: Path):
+    written = [
+        ("t", 0, "⊢ a", "intro h", None, "positive", 0, 2, 0.0, 0.0, False, 0, 0.0, 0),  # the known proof
+        ("t", 0, "h ⊢ a", "exact h", 0, "positive", 1, 1, 0.0, 0.0, False, 0, 0.0, 0),
+        ("t", 7, "h ⊢ a", "simp", 6, "positive", 2, 0, -1.0, 0.0, True, 0, 0.0, 0),  # another end of it
+        ("t", 7, "⊢ smaller", "ring_nf", 6, "negative", 2, -1, -2.0, 0.0, False, 0, 0.0, 0),
+        ("t", 0, "⊢ walked to", "push_neg", 0, "positive", 3, -1, 0.0, 0.0, False, 0, 0.0, 0),
+        ("t", 8, "", "omega", 7, "positive", 3, 0, 0.0, 0.0, True, 0, 0.0, 0),
+    ]
+    table = pa.Table.from_pylist([dict(zip(REFERENCE.names, row, strict=True)) for row in written], schema=REFERENCE)
+    pq.write_table(table, tmp_path / "negatives.parquet")
+    store = Store(tmp_path / "store")
+    store.import_parquet(tmp_path / "negatives.parquet", state_pp_is="mixed", origin="ground_truth")
+    assert [(row["state_before"], row["state_after"], row["parent_state_id"]) for row in rows(store)] == [
+        ("⊢ a", None, None),
+        ("h ⊢ a", None, None),
+        ("h ⊢ a", None, None),
+        (None, "⊢ smaller", None),
+        (None, "⊢ walked to", None),
+        (None, "", None),
+    ]
+    tally = Tally()
+    with store.snapshot() as snapshot:
+        learnt = [(each.state, each.tactic) for each in examples(snapshot, RowFilter(), tally=tally)]
+    assert learnt == [("⊢ a", "intro h"), ("h ⊢ a", "exact h"), ("h ⊢ a", "simp")]
+    assert tally.unusable == {"state_before_unknown": 3}
 
 
 @pytest.mark.parametrize(
