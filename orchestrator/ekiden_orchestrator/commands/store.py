@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ekiden_orchestrator.commands import store_queries
+from ekiden_orchestrator.commands import store_queries, store_report
 from ekiden_orchestrator.commands.store_options import (
     FILLING,
     KEEPING,
@@ -25,6 +25,7 @@ from ekiden_orchestrator.errors import CommandError
 app = typer.Typer(name="store", help="Keep, count, show and hand on attempts at proofs.", no_args_is_help=True)
 
 app.add_typer(store_queries.app)
+app.add_typer(store_report.app)
 
 
 @app.callback()
@@ -50,8 +51,11 @@ def import_(
         typer.Option(help="Where the rows of Parquet files come from, if they do not say."),
     ] = "import",
     state_pp: Annotated[
-        Literal["after", "before"],
-        typer.Option(help="Whether state_pp of Parquet files is the state after the tactic or before it."),
+        Literal["after", "before", "mixed"],
+        typer.Option(
+            help="Whether state_pp of Parquet files is the state after the tactic, before it, or mixed as in files of "
+            "negatives for known proofs."
+        ),
     ] = "after",
     over: Annotated[
         bool, typer.Option("--over", help="The sessions are over: calls without a result have failed.")
