@@ -81,7 +81,9 @@ def _version(program: Path) -> str:
     return found.group()
 
 
-def run_codex(agent: Agent, home: Path, configuration: str, variables: Mapping[str, str], prompt: str) -> Session:
+def run_codex(
+    agent: Agent, home: Path, configuration: str, variables: Mapping[str, str], prompt: str, *more: str
+) -> Session:
     """Run Codex on one prompt.
 
     Args:
@@ -90,13 +92,14 @@ def run_codex(agent: Agent, home: Path, configuration: str, variables: Mapping[s
         configuration: How it reaches its model, as a user would write it into `config.toml`.
         variables: What is in its environment.
         prompt: What it is asked.
+        more: What stands before the prompt, such as `resume` and the id of a session.
     """
-    (home / "codex").mkdir(parents=True)
+    (home / "codex").mkdir(parents=True, exist_ok=True)
     quiet = 'model = "gpt-5.5"\napproval_policy = "never"\nfeatures.plugins = false\nanalytics.enabled = false\n'
     (home / "codex" / "config.toml").write_text(quiet + configuration, encoding="utf-8")
     environment = {"HOME": str(home), "CODEX_HOME": str(home / "codex"), **variables}
     options = ["--json", "--skip-git-repo-check", "--sandbox", "danger-full-access"]
-    return _run([str(agent.program), "exec", *options, prompt], home, environment)
+    return _run([str(agent.program), "exec", *options, *more, prompt], home, environment)
 
 
 def run_claude(agent: Agent, home: Path, variables: Mapping[str, str], prompt: str, *more: str) -> Session:
@@ -112,7 +115,7 @@ def run_claude(agent: Agent, home: Path, variables: Mapping[str, str], prompt: s
     quiet = ("DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER")
     off = dict.fromkeys((*quiet, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"), "1")
     options = ["--output-format", "stream-json", "--verbose", "--strict-mcp-config", *more]
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     return _run([str(agent.program), "-p", prompt, *options], home, {"HOME": str(home), **off, **variables})
 
 
@@ -148,7 +151,7 @@ def mcp_call(agent: Agent, server: str, tool: str, arguments: Mapping[str, objec
 def _run(command: list[str], home: Path, environment: dict[str, str]) -> Session:
     """Run a client in a workspace of its own, with nothing of this process's environment but the PATH."""
     workspace = home / "workspace"
-    workspace.mkdir()
+    workspace.mkdir(exist_ok=True)
     done = subprocess.run(
         command,
         cwd=workspace,
