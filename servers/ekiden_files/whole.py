@@ -96,7 +96,7 @@ def _create(temporary: Path, path: Path, mode: int | None) -> BinaryIO:
 
 
 def _open_new(path: Path, mode: int) -> BinaryIO:
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb")
+    return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "w+b")
 
 
 def _finish(file: BinaryIO, *, sync: bool) -> None:

@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
+_FOR_ALL = 0o666  # less what the process's umask takes away
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -79,7 +81,7 @@ class Layout:
 def _locked(path: Path, *, wait: bool) -> Generator[bool]:
     if not path.parent.is_dir():  # the lock would make it
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
-    lock = FileLock(path, timeout=-1 if wait else 0)
+    lock = FileLock(path, timeout=-1 if wait else 0, mode=_FOR_ALL)
     try:
         lock.acquire()
     except Timeout:

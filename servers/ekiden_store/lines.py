@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from ekiden_store.arrow import pa, pj
+from ekiden_store.checksums import is_as_written
 from ekiden_store.schema import LINE_SCHEMA, conformed
 from ekiden_store.segments import whole_lines
 
@@ -17,7 +18,7 @@ def segment_tables(file: BinaryIO, size: int, on_damage: OnDamage) -> Iterator[A
     Args:
         file: The segment.
         size: How far to read.
-        on_damage: Called with every line that holds no row, as a crash of the machine can leave one.
+        on_damage: Called with every line that is not as it was written, as a crash of the machine can leave one.
     """
     for piece in whole_lines(file, size):
         table = _table(piece)
@@ -26,6 +27,8 @@ def segment_tables(file: BinaryIO, size: int, on_damage: OnDamage) -> Iterator[A
 
 def _table(piece: bytes) -> Any | None:
     """Return the rows of some lines; None if one of them is damaged."""
+    if not all(map(is_as_written, piece.split(b"\n")[:-1])):
+        return None
     try:
         if not piece.isascii():
             piece.decode()  # pyarrow takes any bytes for text

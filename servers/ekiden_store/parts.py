@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from ekiden_files import writing_whole
 from ekiden_store.arrow import ds, pa, pq
+from ekiden_store.checksums import has_sealed_footer, seal_footer
 from ekiden_store.columns import SCHEMA_VERSION
 from ekiden_store.errors import DamagedPartError, StoreVersionError, one_line
 from ekiden_store.schema import STEP_SCHEMA
@@ -76,15 +77,19 @@ def open_part(path: Path) -> Part:
     """
     file = pa.OSFile(str(path))
     try:
+        is_sealed = has_sealed_footer(file.read_at, file.size())
         fragment = _FORMAT.make_fragment(file)
         found: dict[bytes, bytes] = fragment.metadata.metadata or {}
         version = json.loads(found.get(_VERSION.encode(), b"0"))
         contents = Contents(*(set(cast("list[str]", json.loads(found.get(key, b"[]")))) for key in _CONTENT_KEYS))
         rows: int = fragment.metadata.num_rows
         has_all = fragment.physical_schema.equals(STEP_SCHEMA)
-    except (OSError, ValueError, TypeError) as error:  # pyarrow's errors are ValueErrors and OSErrors
+    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         file.close()
         raise DamagedPartError(f"The part {path.name!r} cannot be read: {one_line(error)}") from error
+    if version != 0 and not is_sealed:
+        file.close()
+        raise DamagedPartError(f"The part {path.name!r} cannot be read: its footer is not as it was written.")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         file.close()
         raise StoreVersionError(
@@ -108,7 +113,7 @@ def read_through(path: Path) -> None:
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             for _ in file.iter_batches(batch_size=ROW_GROUP_ROWS // 4):
                 pass
-    except (OSError, ValueError) as error:  # pyarrow's errors
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise DamagedPartError(f"The part {path.name!r} cannot be read: {one_line(error)}") from error
 
 
@@ -222,8 +227,10 @@ def writing_part(folder: Path) -> Generator[RowWriter]:
         OSError: It cannot be written; nothing of it stays.
     """
     name = f"{time.time_ns() // 1_000_000}-{secrets.token_hex(6)}.parquet"
-    with writing_whole(folder / name, sync=True) as file, writing_rows(file) as writer:
-        yield writer
+    with writing_whole(folder / name, sync=True) as file:
+        with writing_rows(file) as writer:
+            yield writer
+        seal_footer(file)
 
 
 def rows_dataset(fragments: Iterable[Any]) -> Any:

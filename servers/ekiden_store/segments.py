@@ -43,9 +43,15 @@ def new_segment(folder: Path, number: int) -> tuple[BinaryIO, int]:
             number += path.exists()
             continue
         file = os.fdopen(descriptor, "r+b", buffering=0)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # a compaction may hold it for the moment of a look
-        if _is_at(file, path):
-            return file, number
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(file, path):
+                return file, number
+        except BlockingIOError:  # a compaction looks at it: who knows how long, if it was stopped
+            pass
+        except BaseException:
+            file.close()
+            raise
         file.close()
         number += 1
 
@@ -68,14 +74,14 @@ def listed_segments(wal: Path) -> list[Segment]:
 
 @contextmanager
 def sealed(segment: Segment) -> Generator[BinaryIO | None]:
-    """Open a segment and keep it locked if nobody writes it any more; None: somebody does, or it is gone.
+    """Open a segment and keep it locked if nobody writes it any more; None: somebody does, or it is gone, or not ours.
 
     Raises:
         OSError: It cannot be opened.
     """
     try:
         descriptor = os.open(segment.path, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # a segment of another user is for that user to compact
         yield None
         return
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
@@ -85,6 +91,21 @@ def sealed(segment: Segment) -> Generator[BinaryIO | None]:
             yield None
             return
         yield file if _is_at(file, segment.path) else None
+
+
+def sealed_size(wal: Path) -> tuple[int, int]:
+    """Return how many segments nobody writes any more, and how many bytes they hold; a moment later it may be others.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+    files = size = 0
+    for segment in listed_segments(wal):
+        with sealed(segment) as file:
+            if file is not None and (held := os.fstat(file.fileno()).st_size):
+                files += 1
+                size += held
+    return files, size
 
 
 def whole_lines(file: BinaryIO, size: int, *, block: int = _BLOCK) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ import pytest
 
 from ekiden_store import DamagedPartError, Step, Store, StoreError, StoreVersionError
 from ekiden_store.arrow import pq
+from ekiden_store.checksums import seal_footer
 from ekiden_store.layout import Layout
 
 
@@ -196,6 +197,8 @@ def test_a_part_of_a_newer_version_stops_all_with_a_clear_word(tmp_path: Path):
     (path,) = parts(tmp_path)
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({"ekiden.schema_version": "2"}), path)
+    with path.open("r+b") as file:
+        seal_footer(file)
     for use in (store.snapshot, store.compact, store.check):
         with pytest.raises(StoreVersionError, match=r"has schema version 2; this Ekiden knows 1\. Upgrade it\."):
             use()
