@@ -1,0 +1,1 @@
+"""Reports: figures as pages and pictures."""

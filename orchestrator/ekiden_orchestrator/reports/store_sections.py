@@ -1,0 +1,426 @@
+"""What a report on a store says: its head, and a section for each question, with a chart and the numbers in a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ekiden_orchestrator.reports import store_charts as charts
+from ekiden_orchestrator.reports.words import (
+    NONE,
+    amount,
+    day,
+    duration,
+    interval_words,
+    iteration_words,
+    money,
+    percent,
+    share_words,
+    theorems,
+    visible,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ekiden_orchestrator.reports.pictures import Drawing
+    from ekiden_store.progress_figures import Group, Progress, Spent
+    from ekiden_store.stats import LabelCounts
+
+MOST_RUNS = 100
+MOST_ITERATIONS = 200
+MOST_FAILURES = 15
+MOST_DEPTHS = 40
+NO_NAME = "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers.
+
+    Attributes:
+        caption: What they are.
+        head: The names of the columns.
+        rows: The cells; the first of a row is its name.
+        texts: How many columns from the left hold names.
+        bars: How long the bar of each row is, in percent; empty: there are none.
+        note: What was left out.
+    """
+
+    caption: str
+    head: list[str]
+    rows: list[list[str]]
+    texts: int = 1
+    bars: list[float] = field(default_factory=list[float])
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture.
+
+    Attributes:
+        name: What it is called in the page.
+        says: What it shows.
+        draw: Draws it.
+        height: How high it is, in inches.
+    """
+
+    name: str
+    says: str
+    draw: Drawing
+    height: float = 2.9
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A question and its answer.
+
+    Attributes:
+        name: What it is called in the page.
+        title: The question.
+        text: How the numbers are to be read.
+        charts: Pictures.
+        tables: The numbers.
+    """
+
+    name: str
+    title: str
+    text: str
+    charts: list[Chart] = field(default_factory=list[Chart])
+    tables: list[Table] = field(default_factory=list[Table])
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One of the figures at the head of the page."""
+
+    name: str
+    value: str
+    text: str
+
+
+def figures_of(progress: Progress) -> list[Figure]:
+    """Return the figures at the head of the page."""
+    whole, outcomes, spent = progress.whole, progress.whole.outcomes, progress.whole.spent
+    kind = "attempted" if progress.asked is None else "asked for"
+    of = f"{outcomes.proved:,} of {whole.success.whole:,} {kind}"
+    interval = f"; 95% interval {interval_words(whole.success)}" if whole.success.value is not None else ""
+    if progress.asked is None:
+        tried = "It is not told which were asked for (--asked), so those that left no row are not known."
+    else:
+        tried = f"of {progress.asked:,} asked for; {progress.not_attempted:,} left no row, and count as not proved."
+    per_proof = whole.per_proof
+    if spent.cost_nanodollars is None:
+        price, cost = "unknown", "No row bears a cost."
+    elif per_proof.nanodollars is None:
+        price, cost = NONE, f"{money(spent.cost_nanodollars)} spent, and nothing proved."
+    else:
+        price = money(per_proof.nanodollars)
+        lost = f", {money(per_proof.nanodollars_of_failures)} of it on theorems that stayed unproved"
+        cost = f"all {money(spent.cost_nanodollars)} spent, divided by {theorems(outcomes.proofs)}{lost}."
+    return [
+        Figure("Proved", share_words(whole.success), f"{of}{interval}."),
+        Figure("Attempted", f"{outcomes.attempted:,}", tried),
+        Figure("Cost of a proof", _at_least(price, spent.unpriced_calls), cost + _unpriced(spent)),
+        Figure("Accepted by a judge", f"{outcomes.accepted:,}", f"of {outcomes.proved:,} proved ones."),
+    ]
+
+
+def remarks_of(progress: Progress) -> list[str]:
+    """Return what is to be known besides."""
+    outcomes = progress.whole.outcomes
+    remarks = [
+        f"Not counted as proved: {theorems(progress.copied)} of which there are copied proofs alone (ground truth), "
+        f"and {theorems(outcomes.gave_up)} whose only proof uses sorry."
+    ]
+    if outcomes.proofs > outcomes.proved:
+        more = outcomes.proofs - outcomes.proved
+        remarks.append(f"{theorems(more)} that nobody asked for were proved too; costs are divided by these as well.")
+    return remarks
+
+
+def sections_of(progress: Progress) -> list[Section]:
+    """Return all sections."""
+    return [
+        _success(progress),
+        _depth(progress),
+        _labels(progress),
+        _cost(progress),
+        *([_failures(progress)] if progress.failed else []),
+        _runs(progress),
+    ]
+
+
+def panels_of(progress: Progress) -> list[tuple[str, Drawing]]:
+    """Return the charts of the one picture."""
+    return [
+        ("Success over iterations", lambda axes: charts.draw_success(axes, progress)),
+        ("Depth of states", lambda axes: charts.draw_depths(axes, progress)),
+        ("Label balance", lambda axes: charts.draw_labels(axes, progress)),
+        ("Cost of a proof", lambda axes: charts.draw_costs(axes, progress)),
+    ]
+
+
+def _success(progress: Progress) -> Section:
+    whole = "asked for" if progress.asked is not None else "attempted"
+    shown = progress.iterations[-MOST_ITERATIONS:]
+    rows = [
+        [
+            iteration_words(each.number),
+            f"{each.group.outcomes.attempted:,}",
+            f"{each.group.outcomes.proved:,}",
+            share_words(each.group.success),
+            interval_words(each.group.success),
+            f"{each.new:,}",
+            f"{each.so_far.part:,} of {each.so_far.whole:,}",
+            share_words(each.so_far),
+        ]
+        for each in shown
+    ]
+    table = Table(
+        f"Theorems by iteration; shares are of those {whole}",
+        ["iteration", "attempted", "proved", "share", "95% interval", "new", "up to here", "share"],
+        rows,
+        note=_cut(len(shown), len(progress.iterations), "iterations"),
+    )
+    return Section(
+        "success",
+        "Success over iterations",
+        "A theorem is proved when an attempt completed a proof without sorry. Copied proofs and labels prove nothing. "
+        f"Shares are of the theorems {whole}. The interval is Wilson’s: few theorems tell little.",
+        [
+            Chart(
+                "success",
+                f"Share of theorems {whole} that each iteration proved.",
+                lambda axes: charts.draw_success(axes, progress),
+            )
+        ],
+        [table],
+    )
+
+
+def _depth(progress: Progress) -> Section:
+    shown = [depth for depth in progress.depths if depth <= MOST_DEPTHS]
+    beyond = [progress.depths[depth] for depth in progress.depths if depth > MOST_DEPTHS]
+    rows = [
+        [
+            str(depth),
+            *_counts(at.labels),
+            f"{at.reached:,}",
+            f"{at.finished:,}",
+            percent(at.finished, at.reached),
+        ]
+        for depth, at in ((depth, progress.depths[depth]) for depth in shown)
+    ]
+    if beyond:
+        labels = [sum(getattr(at.labels, name) for at in beyond) for name in ("positive", "negative", "unknown")]
+        reached, finished = max(at.reached for at in beyond), sum(at.finished for at in beyond)
+        tail = [*(f"{count:,}" for count in labels), f"{reached:,}", f"{finished:,}", percent(finished, reached)]
+        rows.append([f"over {MOST_DEPTHS}", *tail])
+    classes = [(each.number, charts.length_classes(each.group)) for each in progress.iterations[-MOST_ITERATIONS:]]
+    names = list(charts.length_classes(progress.whole))
+    lengths = [[iteration_words(number), *(f"{counts[name]:,}" for name in names)] for number, counts in classes]
+    together = charts.length_classes(progress.whole)
+    if len(lengths) > 1:
+        lengths.append(["all, each theorem once", *(f"{together[name]:,}" for name in names)])
+    return Section(
+        "depth",
+        "Depth",
+        "Most early proofs are one step, so a share of proved theorems tells little without the length of the proofs. "
+        "The length of a theorem’s proof is the number of tactics of its shortest one.",
+        [
+            Chart(
+                "lengths",
+                "Theorems that each iteration proved, by the tactics of the shortest proof.",
+                lambda axes: charts.draw_lengths(axes, progress),
+            ),
+            Chart("depths", "States at each depth, by label.", lambda axes: charts.draw_depths(axes, progress)),
+        ],
+        [
+            Table("Theorems proved, by the tactics of the shortest proof", ["iteration", *names], lengths),
+            Table(
+                "States by depth; theorems whose search came as deep, and whose shortest proof ended there",
+                ["depth", "positive", "negative", "unknown", "searched as deep", "proved there", "share"],
+                rows,
+            ),
+        ],
+    )
+
+
+def _labels(progress: Progress) -> Section:
+    head, total = ["positive", "negative", "unknown", "positive share"], progress.whole.labels
+    by_iteration = [
+        [iteration_words(each.number), *_counts(each.group.labels), _positive(each.group.labels)]
+        for each in progress.iterations[-MOST_ITERATIONS:]
+        if each.group.labels.total
+    ]
+    by_iteration.append(["all", *_counts(total), _positive(total)])
+    by_origin = [
+        [origin.replace("_", " "), *_counts(labels), _positive(labels)]
+        for origin, labels in progress.labels_by_origin.items()
+    ]
+    return Section(
+        "labels",
+        "Label balance",
+        "States and tactics of searches by label; messages, calls and verdicts have none. Positive is what lies on a "
+        "proof: of copied proofs (ground truth) that is every state, so watch where positives come from.",
+        [
+            Chart(
+                "labels",
+                "Shares of the labels of states, by iteration and by origin.",
+                lambda axes: charts.draw_labels(axes, progress),
+                charts.labels_height(progress),
+            )
+        ],
+        [
+            Table(
+                "States by iteration", ["iteration", *head], [*by_iteration, ["all", *_counts(total), _positive(total)]]
+            ),
+            Table("States by origin", ["origin", *head], by_origin),
+        ],
+    )
+
+
+def _cost(progress: Progress) -> Section:
+    head = ["spent", "a proof", "of it on failures", "tokens", "tokens a proof", "time", "time a proof"]
+    shown = [(iteration_words(each.number), each.group) for each in progress.iterations[-MOST_ITERATIONS:]]
+    rows = [[name, f"{group.outcomes.proofs:,}", *_spent(group)] for name, group in [*shown, ("all", progress.whole)]]
+    spent = progress.whole.spent
+    gaps: list[str] = []
+    if spent.unpriced_calls:
+        gaps.append(f"{spent.unpriced_calls:,} of {spent.calls:,} calls of models bear no cost")
+    if spent.uncounted_calls:
+        gaps.append(f"{spent.uncounted_calls:,} bear no tokens")
+    lack = f" {' and '.join(gaps)}, so the true figures are higher." if gaps else ""
+    return Section(
+        "cost",
+        "Cost of a proof",
+        "All that was spent, on failed attempts and on a run as a whole too, divided by the theorems that were proved. "
+        f"Times are added up, also of what ran side by side.{lack}",
+        [
+            Chart(
+                "costs",
+                "What a proved theorem cost in each iteration.",
+                lambda axes: charts.draw_costs(axes, progress),
+            )
+        ],
+        [Table("Costs by iteration", ["iteration", "proved", *head], rows)],
+    )
+
+
+def _failures(progress: Progress) -> Section:
+    shown = list(progress.failures.items())[:MOST_FAILURES]
+    rest = progress.failed - sum(rows for _, rows in shown)
+    if rest:
+        shown.append((f"{len(progress.failures) - MOST_FAILURES:,} other reasons", rest))
+    most = max(rows for _, rows in shown)
+    return Section(
+        "failures",
+        "Why attempts failed",
+        "Rows of tactics, calls and verdicts that failed, by the reason that they name.",
+        tables=[
+            Table(
+                f"{progress.failed:,} failed rows by reason",
+                ["reason", "rows", "share"],
+                [
+                    [visible(kind) or "(no reason told)", f"{rows:,}", percent(rows, progress.failed)]
+                    for kind, rows in shown
+                ],
+                bars=[100 * rows / most for _, rows in shown],
+            )
+        ],
+    )
+
+
+def _runs(progress: Progress) -> Section:
+    head = ["rows", "attempted", "proved", "share", "95% interval", "spent", "a proof", "tokens"]
+    latest = progress.runs[-MOST_RUNS:]
+    runs = [
+        [
+            visible(run.run_id) or NO_NAME,
+            ", ".join(map(visible, run.models)) or NONE,
+            _few(iteration_words(number) for number in run.iterations),
+            _days(run.group),
+            *_success_and_cost(run.group),
+        ]
+        for run in latest
+    ]
+    models = [[visible(model.name) or NO_NAME, *_success_and_cost(model.group)] for model in progress.models]
+    return Section(
+        "runs",
+        "Runs and models",
+        "Shares are of the theorems that a run or model attempted; compare those that attempted the same.",
+        tables=[
+            Table(
+                "Runs, in the order in which they began",
+                ["run", "models", "iterations", "when", *head],
+                runs,
+                texts=4,
+                note=_cut(len(latest), len(progress.runs), "runs"),
+            ),
+            Table("Models, as rows name them", ["model", *head], models),
+        ],
+    )
+
+
+def _success_and_cost(group: Group) -> list[str]:
+    return [
+        f"{group.rows:,}",
+        f"{group.outcomes.attempted:,}",
+        f"{group.outcomes.proved:,}",
+        share_words(group.success),
+        interval_words(group.success),
+        _at_least(money(group.spent.cost_nanodollars), group.spent.unpriced_calls),
+        _per_proof(group, money(group.per_proof.nanodollars)),
+        amount(group.spent.tokens),
+    ]
+
+
+def _spent(group: Group) -> list[str]:
+    spent, per_proof = group.spent, group.per_proof
+    return [
+        _at_least(money(spent.cost_nanodollars), spent.unpriced_calls),
+        _per_proof(group, money(per_proof.nanodollars)),
+        _per_proof(group, money(per_proof.nanodollars_of_failures)),
+        amount(spent.tokens),
+        _per_proof(group, amount(per_proof.tokens)),
+        duration(spent.duration_ms),
+        _per_proof(group, duration(per_proof.duration_ms)),
+    ]
+
+
+def _per_proof(group: Group, said: str) -> str:
+    return said if group.outcomes.proofs else "no proof"
+
+
+def _at_least(said: str, missing: int) -> str:
+    return f"≥ {said}" if missing and said.startswith("$") else said
+
+
+def _unpriced(spent: Spent) -> str:
+    if spent.cost_nanodollars is None or not spent.unpriced_calls:
+        return ""
+    return f" {spent.unpriced_calls:,} of {spent.calls:,} calls of models bear no cost, so it is more."
+
+
+def _counts(labels: LabelCounts) -> list[str]:
+    return [f"{labels.positive:,}", f"{labels.negative:,}", f"{labels.unknown:,}"]
+
+
+def _positive(labels: LabelCounts) -> str:
+    return percent(labels.positive, labels.total)
+
+
+def _days(group: Group) -> str:
+    first, last = day(group.first_ms), day(group.last_ms)
+    return first if first == last else f"{first} to {last}"
+
+
+def _few(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every) if len(every) <= 6 else f"{', '.join(every[:3])}, … {', '.join(every[-2:])}"
+
+
+def _cut(shown: int, count: int, what: str) -> str:
+    return f"The last {shown:,} of {count:,} {what}; --json tells all." if shown < count else ""
