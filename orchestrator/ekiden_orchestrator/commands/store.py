@@ -26,7 +26,6 @@ app = typer.Typer(name="store", help="Keep, count, show and hand on attempts at 
 
 app.add_typer(store_queries.app)
 app.add_typer(store_report.app)
-app.add_typer(store_report.app)
 
 
 @app.callback()
