@@ -23,4 +23,5 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:  #
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EKIDEN_JUDGE_CACHE_DIR", str(tmp_path_factory.mktemp("verdicts")))
         patch.setenv("EKIDEN_STORE_MARATHON", "false")
+        patch.setenv("EKIDEN_STORE_SOLO", "false")
         yield

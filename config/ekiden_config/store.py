@@ -44,8 +44,12 @@ class StoreSettings(BaseModel):
 
     folder: str = Field(min_length=1, description="Folder of the store, relative to the working directory.")
     marathon: bool = Field(description="Whether marathon runs are written to it.")
+    solo: bool = Field(description="Whether Solo runs are written to it.")
     segment_bytes: int = Field(
         ge=65_536, le=1 << 30, description="About how large the file of one writer gets before the next is begun."
+    )
+    compact_files: int = Field(
+        ge=0, le=100_000, description="How many sealed files are compacted without being asked to; 0: never."
     )
     part_rows: int = Field(ge=1, le=100_000_000, description="About how many rows a compacted part holds.")
     redact: tuple[str, ...] = Field(

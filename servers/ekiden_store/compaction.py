@@ -3,8 +3,9 @@
 import itertools
 import math
 import os
+import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,8 @@ class Compaction:
     """What a compaction did.
 
     Attributes:
-        is_busy: Whether another process compacts the store now, so that nothing was done.
+        is_busy: Whether another process changes the store's files now, so that nothing was done.
+        is_complete: Whether all is done that there was to do; not so where time ran out, or the process ends.
         segments: How many segments became parts.
         rows: How many rows they held.
         parts: How many parts were written.
@@ -38,6 +40,7 @@ class Compaction:
     """
 
     is_busy: bool = False
+    is_complete: bool = True
     segments: int = 0
     rows: int = 0
     parts: int = 0
@@ -45,7 +48,26 @@ class Compaction:
     findings: list[Finding] = field(default_factory=list[Finding])
 
 
-def compact(layout: Layout, *, part_rows: int = PART_ROWS) -> Compaction:
+class _EndedError(Exception):
+    """The process is about to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a compaction may go on.
+
+    Attributes:
+        waits: Whether it waits for an import or a check that changes the store's files now.
+        seconds: After how long no further part is begun.
+        is_ending: Whether it is to end at once; what it has not finished is left as it was.
+    """
+
+    waits: bool = True
+    seconds: float = math.inf
+    is_ending: Callable[[], bool] = lambda: False
+
+
+def compact(layout: Layout, *, part_rows: int = PART_ROWS, pace: Pace | None = None) -> Compaction:
     """Make parts of the segments that nobody writes any more, and larger parts of small ones.
 
     It may be killed at any moment, and may run beside writers, readers and itself: of two at once one leaves.
@@ -53,17 +75,22 @@ def compact(layout: Layout, *, part_rows: int = PART_ROWS) -> Compaction:
     Args:
         layout: The store.
         part_rows: About how many rows a part is to hold.
+        pace: How long it may go on; None: until all is done.
 
     Raises:
         StoreError: The store cannot be written; nothing is lost.
     """
-    done = Compaction()
+    done, pace = Compaction(), pace or Pace()
     try:
         with layout.compacting() as is_ours:
             if not is_ours:
                 return Compaction(is_busy=True)
-            with layout.changing_parts(wait=True):
-                _compact(layout, part_rows, done)
+            with layout.changing_parts(wait=pace.waits) as are_ours:
+                if not are_ours:
+                    return Compaction(is_busy=True)
+                _Work(layout, part_rows, pace, done).run()
+    except _EndedError:
+        done.is_complete = False
     except OSError as error:
         raise StoreError(
             f"The store {str(layout.folder)!r} cannot be compacted ({error}). Nothing is lost; make room and try again."
@@ -71,36 +98,114 @@ def compact(layout: Layout, *, part_rows: int = PART_ROWS) -> Compaction:
     return done
 
 
-def _compact(layout: Layout, part_rows: int, done: Compaction) -> None:
-    tidy(layout, done.findings)
-    waiting = iter(listed_segments(layout.wal))
-    while _segments_to_part(layout, waiting, part_rows, done):
-        pass
-    while small := _small_parts(layout, part_rows, done):
-        _merge(layout, small, done)
-    remove_empty_folders(layout.wal)
+class _Work:
+    """One compaction, by the process that holds the store's locks."""
 
+    def __init__(self, layout: Layout, part_rows: int, pace: Pace, done: Compaction) -> None:
+        self._layout = layout
+        self._part_rows = part_rows
+        self._pace = pace
+        self._until = time.monotonic() + pace.seconds
+        self._done = done
 
-def _segments_to_part(layout: Layout, waiting: Iterator[Segment], part_rows: int, done: Compaction) -> bool:
-    """Write one part of the next segments, up to `part_rows` rows, and delete them; False if none is left."""
-    with ExitStack() as held:
-        usable = _usable(waiting, held)
-        first = next(usable, None)
-        if first is None:
-            return False
-        taken: list[Segment] = []
-        with writing_part(layout.parts) as part:
-            for segment, file in itertools.chain([first], usable):
-                _add_segment(layout, part, segment, file, done.findings)
-                taken.append(segment)
-                if part.rows >= part_rows or len(taken) == _SEGMENTS_AT_ONCE:
-                    break
-        for segment in taken:
-            segment.path.unlink()
-        done.parts += 1
-        done.rows += part.rows
-        done.segments += len(taken)
-    return True
+    def run(self) -> None:
+        tidy(self._layout, self._done.findings)
+        waiting = iter(listed_segments(self._layout.wal))
+        while self._has_time() and self._segments_to_part(waiting):
+            pass
+        while self._has_time() and (small := self._small_parts()):
+            self._merge(small)
+        remove_empty_folders(self._layout.wal)
+
+    def _has_time(self) -> bool:
+        self._require_time()
+        if time.monotonic() < self._until:
+            return True
+        self._done.is_complete = False
+        return False
+
+    def _require_time(self) -> None:
+        if self._pace.is_ending():
+            raise _EndedError
+
+    def _segments_to_part(self, waiting: Iterator[Segment]) -> bool:
+        """Write one part of the next segments, up to so many rows, and delete them; False if none is left."""
+        done = self._done
+        with ExitStack() as held:
+            usable = _usable(waiting, held)
+            first = next(usable, None)
+            if first is None:
+                return False
+            taken: list[Segment] = []
+            with writing_part(self._layout.parts) as part:
+                for segment, file in itertools.chain([first], usable):
+                    self._add_segment(part, segment, file)
+                    taken.append(segment)
+                    if part.rows >= self._part_rows or len(taken) == _SEGMENTS_AT_ONCE:
+                        break
+            for segment in taken:
+                segment.path.unlink()
+            done.parts += 1
+            done.rows += part.rows
+            done.segments += len(taken)
+        return True
+
+    def _add_segment(self, part: RowWriter, segment: Segment, file: BinaryIO) -> None:
+        size = os.fstat(file.fileno()).st_size
+        findings = self._done.findings
+        if torn := torn_bytes(file):
+            findings.append(
+                Finding("torn_tail", segment.name, f"{torn} bytes of a line that was never finished were cut")
+            )
+
+        def on_damage(line: bytes) -> None:
+            findings.append(keep_aside(self._layout, segment, line))
+
+        for table in segment_tables(file, size, on_damage):
+            self._require_time()
+            part.write(table)
+        part.contents.segments.add(segment.name)
+
+    def _small_parts(self) -> list[Path]:
+        """Return parts of about the same size, so many that it is time to merge them.
+
+        Parts of one size are merged only when there are eight of them, so a row is copied but a few times in all.
+        """
+        sizes: dict[int, list[Path]] = defaultdict(list)
+        for path in listed_parts(self._layout.parts):
+            part = self._opened(path)
+            if part is None:
+                continue
+            part.close()
+            if part.rows * _MERGED_AT_ONCE <= self._part_rows:
+                same = sizes[int(math.log(max(part.rows, 1), _MERGED_AT_ONCE))]
+                same.append(path)
+                if len(same) == _MERGED_AT_ONCE:
+                    return same
+        return []
+
+    def _opened(self, path: Path) -> Part | None:
+        try:
+            return open_part(path)
+        except DamagedPartError as error:
+            self._done.findings.append(Finding("damaged_part", path.name, str(error)))
+            return None
+
+    def _merge(self, paths: list[Path]) -> None:
+        with ExitStack() as opened, writing_part(self._layout.parts) as merged:
+            for path in paths:
+                part = open_part(path)
+                opened.callback(part.close)
+                for table in _tables(part):
+                    self._require_time()
+                    merged.write(table)
+                merged.contents.add(part.contents)
+                merged.contents.replaces.add(part.name)
+        for path in paths:
+            path.unlink()
+        sync_folder(self._layout.parts)
+        self._done.merged += len(paths)
+        self._done.parts += 1
 
 
 def _usable(waiting: Iterator[Segment], held: ExitStack) -> Iterator[tuple[Segment, BinaryIO]]:
@@ -115,62 +220,6 @@ def _usable(waiting: Iterator[Segment], held: ExitStack) -> Iterator[tuple[Segme
                 continue
             held.push(opened.pop_all())
             yield segment, file
-
-
-def _add_segment(layout: Layout, part: RowWriter, segment: Segment, file: BinaryIO, findings: list[Finding]) -> None:
-    size = os.fstat(file.fileno()).st_size
-    if torn := torn_bytes(file):
-        findings.append(Finding("torn_tail", segment.name, f"{torn} bytes of a line that was never finished were cut"))
-
-    def on_damage(line: bytes) -> None:
-        findings.append(keep_aside(layout, segment, line))
-
-    for table in segment_tables(file, size, on_damage):
-        part.write(table)
-    part.contents.segments.add(segment.name)
-
-
-def _small_parts(layout: Layout, part_rows: int, done: Compaction) -> list[Path]:
-    """Return parts of about the same size, so many that it is time to merge them.
-
-    Parts of one size are merged only when there are eight of them, so a row is copied but a few times in all.
-    """
-    sizes: dict[int, list[Path]] = defaultdict(list)
-    for path in listed_parts(layout.parts):
-        part = _opened(path, done)
-        if part is None:
-            continue
-        part.close()
-        if part.rows * _MERGED_AT_ONCE <= part_rows:
-            same = sizes[int(math.log(max(part.rows, 1), _MERGED_AT_ONCE))]
-            same.append(path)
-            if len(same) == _MERGED_AT_ONCE:
-                return same
-    return []
-
-
-def _opened(path: Path, done: Compaction) -> Part | None:
-    try:
-        return open_part(path)
-    except DamagedPartError as error:
-        done.findings.append(Finding("damaged_part", path.name, str(error)))
-        return None
-
-
-def _merge(layout: Layout, paths: list[Path], done: Compaction) -> None:
-    with ExitStack() as opened, writing_part(layout.parts) as merged:
-        for path in paths:
-            part = open_part(path)
-            opened.callback(part.close)
-            for table in _tables(part):
-                merged.write(table)
-            merged.contents.add(part.contents)
-            merged.contents.replaces.add(part.name)
-    for path in paths:
-        path.unlink()
-    sync_folder(layout.parts)
-    done.merged += len(paths)
-    done.parts += 1
 
 
 def _tables(part: Part) -> Iterator[Any]:

@@ -27,6 +27,7 @@ from ekiden_orchestrator.marathon.stages import Run
 from ekiden_orchestrator.marathon.state import fold
 from ekiden_orchestrator.marathon.submission import SOLVER_FILE, Submission, read_submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
+from ekiden_orchestrator.storing import RunStore
 
 
 class RunInterrupted(Exception):  # noqa: N818 - no error: the user asked for it
@@ -96,7 +97,7 @@ def start_run(
             manifest=manifest,
             models=models,
             settings=marathon,
-            store=settings.store,
+            store=_store_of(settings),
             display=display,
             events=events,
             log=log,
@@ -189,6 +190,11 @@ def is_run(root: Path) -> bool:
     return RunFolder(root).events.is_file()
 
 
+def _store_of(settings: Settings) -> RunStore | None:
+    """Return the trajectory store, if runs are written to it."""
+    return RunStore(settings.store, producer="ekiden marathon") if settings.store.marathon else None
+
+
 @contextmanager
 def _opened(root: Path, settings: Settings, display: Display, models: ModelSource) -> Generator[Run]:
     """Open a run of ours from its own snapshots of solver and manifest."""
@@ -214,7 +220,7 @@ def _opened(root: Path, settings: Settings, display: Display, models: ModelSourc
             manifest=manifest,
             models=models,
             settings=settings.marathon,
-            store=settings.store,
+            store=_store_of(settings),
             display=display,
             events=events,
             log=log,

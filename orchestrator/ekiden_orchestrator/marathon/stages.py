@@ -4,7 +4,7 @@ import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from ekiden_config import JudgeName, MarathonSettings, StoreSettings
+from ekiden_config import JudgeName, MarathonSettings
 from ekiden_files import write_whole
 from ekiden_judge import ReadAnswers, Verdict, read_answers
 from ekiden_judge.choice import Judge
@@ -30,10 +30,11 @@ from ekiden_orchestrator.marathon.scoring import Bench, judge_answers, recorded
 from ekiden_orchestrator.marathon.served_model import require_model_of
 from ekiden_orchestrator.marathon.spending import Spending, calls_in_words
 from ekiden_orchestrator.marathon.state import RunState, VerdictKey, fold
-from ekiden_orchestrator.marathon.storing import store_run
+from ekiden_orchestrator.marathon.storing import RunResult, run_steps
 from ekiden_orchestrator.marathon.submission import Submission
 from ekiden_orchestrator.marathon.summary import Judging, Summary, summarise
 from ekiden_orchestrator.pricing import price_warning
+from ekiden_orchestrator.storing import RunStore
 
 _SYNC_INTERVAL_S = 0.5
 _SHORTEST_RESUMED_ATTEMPT_S = 1.0
@@ -51,7 +52,7 @@ class Run:
         manifest: Manifest,
         models: ModelSource,
         settings: MarathonSettings,
-        store: StoreSettings,
+        store: RunStore | None,
         display: Display,
         events: EventLog,
         log: RunLog,
@@ -262,16 +263,18 @@ class Run:
             self._finish(judging)
         self._keep(read, judging)
         self._display.result(summary, self._folder)
+        if self._store is not None:
+            self._store.tidy()
         return summary
 
     def _keep(self, read: ReadAnswers, judging: Judging) -> None:
         """Write the run to the trajectory store, unless the settings say no; that it fails harms nothing."""
-        if not self._store.marathon:
+        if self._store is None:
             return
         problems = frozenset(self._manifest.ids)
-        why = store_run(self._store, self._folder, self.state, problems=problems, read=read, judging=judging)
-        if why:
-            self._note(f"The run is not in the trajectory store: {why}")
+        result = RunResult(self._folder, self.state, problems, read, judging)
+        if not self._store.keep(lambda: run_steps(result)):
+            self._note(f"The run is not in the trajectory store: {self._store.trouble}")
 
     def _finish(self, judging: Judging) -> None:
         """Mark the run as finished, unless it is so marked already."""

@@ -2,58 +2,50 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ekiden_config import StoreSettings
 from ekiden_judge import ReadAnswers
 from ekiden_orchestrator.marathon.folder import RunFolder
-from ekiden_orchestrator.marathon.scoring import Scored, answer_hash
+from ekiden_orchestrator.marathon.scoring import answer_hash
+from ekiden_orchestrator.marathon.solver_rows import read_solver_rows
 from ekiden_orchestrator.marathon.state import RunState
 from ekiden_orchestrator.marathon.summary import Judging
+from ekiden_orchestrator.storing import LAST_STEP, call_step, ended_calls, verdict_step
 
 if TYPE_CHECKING:
-    from ekiden_budget.records import CallRecord
     from ekiden_store import Step
 
-_PAGE = 1_000
-_LONGEST_ANSWER = 200_000
 
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run has come to.
 
-def store_run(
-    settings: StoreSettings,
-    folder: RunFolder,
-    state: RunState,
-    *,
-    problems: Collection[str],
-    read: ReadAnswers,
-    judging: Judging,
-) -> str:
-    """Store what a run has come to; what was stored before is not stored again.
-
-    Args:
-        settings: The store.
+    Attributes:
         folder: The run.
         state: What its events say.
         problems: The ids of its problems.
         read: Its answers.
         judging: Their verdicts.
-
-    Returns:
-        Why it could not be stored; empty: it is. The run itself is as it was.
     """
-    try:
-        from ekiden_store import Store
 
-        steps = [*_calls(folder, state, problems), *_verdicts(folder, state, read, judging)]
-        store = Store(Path(settings.folder).expanduser())
-        with store.writer(producer="ekiden marathon", segment_bytes=settings.segment_bytes) as writer:
-            writer.append(steps)
-    except Exception as error:  # noqa: BLE001  # whatever is wrong with the store, the run is right
-        return " ".join(str(error).split()) or type(error).__name__
-    return ""
+    folder: RunFolder
+    state: RunState
+    problems: Collection[str]
+    read: ReadAnswers
+    judging: Judging
+
+
+def run_steps(result: RunResult) -> Iterator["Step"]:
+    """Yield the rows of a run: calls of models, what its solver tells of its own work, its processes, verdicts."""
+    blank = _blank(result.folder, result.state)
+    yield from _calls(result, blank)
+    for attempt in result.state.attempts:
+        scratch = result.folder.attempt(attempt.started.attempt).scratch
+        yield from read_solver_rows(scratch, blank, attempt=attempt.started.attempt, problems=result.problems)
+    yield from _processes(result.state, blank)
+    yield from _verdicts(result, blank)
 
 
 def run_id(folder: RunFolder, state: RunState) -> str:
@@ -62,81 +54,63 @@ def run_id(folder: RunFolder, state: RunState) -> str:
     return f"{folder.root.name}-{started[:12]}"
 
 
-def _verdicts(folder: RunFolder, state: RunState, read: ReadAnswers, judging: Judging) -> Iterator["Step"]:
-    blank = _blank(folder, state)
+def _verdicts(result: RunResult, blank: "Step") -> Iterator["Step"]:
+    judging = result.judging
     for item in judging.scored or ():
-        answer = read.answers.get(item.problem.id)
-        if item.verdict.status == "harness_error" or (answer is None and not state.solver_is_done):
+        name = item.problem.id
+        answer = result.read.answers.get(name)
+        if item.verdict.status == "harness_error" or (answer is None and not result.state.solver_is_done):
             continue  # it says nothing yet
         depends_on = f"{'' if answer is None else answer_hash(answer)}:{judging.identity}"
-        code = None if answer is None else answer.code
-        yield _of_verdict(item, code, judging, replace(blank, theorem_name=item.problem.id), depends_on)
-
-
-def _of_verdict(item: Scored, code: object, judging: Judging, blank: "Step", depends_on: str) -> "Step":
-    verdict = item.verdict
-    is_accepted = verdict.status == "accepted"
-    messages = [verdict.message, *(diagnostic.message for diagnostic in verdict.diagnostics)]
-    attempt = f"{blank.run_id}/{item.problem.id}"
-    return replace(
-        blank,
-        kind="verdict",
-        attempt_id=attempt,
-        row_id=f"{attempt}:{hashlib.sha256(depends_on.encode()).hexdigest()[:24]}",
-        step=2**32 - 1,  # after all calls, however many a resumed run adds
-        verdict=verdict.status,
-        outcome="ok" if is_accepted else "failed",
-        failure_kind="" if is_accepted else verdict.error_code,
-        is_proof_complete=is_accepted,
-        lean_messages=() if is_accepted else tuple(message for message in messages if message),
-        tool=verdict.checker or judging.judge,
-        tool_input=code[:_LONGEST_ANSWER] if isinstance(code, str) else "",
-        tool_output=json.dumps({"claim": verdict.verdict, "certificate": verdict.certificate}),
-        duration_ms=int(verdict.seconds * 1000),
-    )
-
-
-def _calls(folder: RunFolder, state: RunState, problems: Collection[str]) -> Iterator["Step"]:
-    """Yield the calls of models that have ended; one that names no problem belongs to the run as a whole."""
-    blank = _blank(folder, state)
-    for number, call in enumerate(_settled(folder)):
-        problem = call.label.purpose if call.label.purpose in problems else ""
-        attempt = f"{blank.run_id}/{problem}" if problem else blank.run_id
-        tokens = 0 if call.billed is None else call.billed.tokens
-        counts = {"tokens": tokens, "dialect": call.label.dialect, "upstream": call.label.upstream}
-        is_answered = call.outcome == "answered"
-        took = None if call.ended_at is None else int((call.ended_at - call.begun_at).total_seconds() * 1000)
-        yield replace(
+        attempt = f"{blank.run_id}/{name}"
+        own = replace(
             blank,
-            theorem_name=problem,
-            kind="model_call",
+            theorem_name=name,
             attempt_id=attempt,
-            row_id=f"{blank.run_id}:call:{call.call}",
-            step=number,
-            timestamp_ms=int(call.begun_at.timestamp() * 1000),
-            model=call.label.model,
-            tool_output=json.dumps(counts),
-            outcome="ok" if is_answered else "failed",
-            failure_kind="" if is_answered else call.outcome or "",
-            cost_nanodollars=None if call.billed is None else call.billed.nanodollars,
-            duration_ms=None if took is None else max(0, took),
+            row_id=f"{attempt}:{hashlib.sha256(depends_on.encode()).hexdigest()[:24]}",
+            step=LAST_STEP,
         )
+        yield verdict_step(own, item.verdict, None if answer is None else answer.code, judge=judging.judge)
 
 
-def _settled(folder: RunFolder) -> Sequence["CallRecord"]:
-    """Return the calls of a run that have ended, the oldest first."""
-    if not folder.ledger.is_file():
-        return ()
+def _calls(result: RunResult, blank: "Step") -> Iterator["Step"]:
+    """Yield the calls of models that have ended; one that names no problem belongs to the run as a whole."""
+    if not result.folder.ledger.is_file():
+        return
     from ekiden_budget.ledger import BudgetId, Ledger
     from ekiden_orchestrator.marathon.model_access import RUN
 
-    found: list[CallRecord] = []
-    with Ledger(folder.ledger) as ledger:
-        page = ledger.calls(BudgetId(RUN), limit=_PAGE)
-        while page:
-            found += (call for call in page if call.outcome is not None)
-            page = ledger.calls(BudgetId(RUN), limit=_PAGE, before=page[-1].call)
-    return found[::-1]
+    with Ledger(result.folder.ledger) as ledger:
+        calls = ended_calls(ledger, BudgetId(RUN))
+    for number, call in enumerate(calls):
+        problem = call.label.purpose if call.label.purpose in result.problems else ""
+        attempt = f"{blank.run_id}/{problem}" if problem else blank.run_id
+        row_id = f"{blank.run_id}:call:{call.call}"
+        yield call_step(replace(blank, theorem_name=problem, attempt_id=attempt, row_id=row_id, step=number), call)
+
+
+def _processes(state: RunState, blank: "Step") -> Iterator["Step"]:
+    """Yield the solver's processes that have ended; they belong to the run as a whole."""
+    for attempt in state.attempts:
+        ended = attempt.ended
+        if ended is None:
+            continue
+        is_well = ended.reason == "exited" and ended.exit_code == 0
+        told = ended.model_dump(mode="json", include={"exit_code", "answer_bytes", "notes", "stderr_tail"})
+        yield replace(
+            blank,
+            kind="tool_call",
+            attempt_id=blank.run_id,
+            row_id=f"{blank.run_id}:process:{ended.attempt}",
+            step=LAST_STEP,
+            timestamp_ms=int(attempt.started.at.timestamp() * 1000),
+            tool=state.started.solver,
+            tool_input=json.dumps({"problems": attempt.started.problems, "seconds": attempt.started.wall_seconds}),
+            tool_output=json.dumps(told),
+            outcome="ok" if is_well else "failed",
+            failure_kind="" if is_well else ended.reason,
+            duration_ms=int(ended.wall_seconds * 1000),
+        )
 
 
 def _blank(folder: RunFolder, state: RunState) -> "Step":
