@@ -14,6 +14,9 @@ class BlueprintSettings(BaseModel):
         min_length=1,
         description="Patterns of the blueprint's files, from the project's folder on; `**` is any folders.",
     )
+    source_folder: str = Field(
+        description="The folder, from the project's on, that names of modules count from: `srcDir` in the lakefile."
+    )
     assumptions: tuple[str, ...] = Field(
         description="Axioms of the project's own that it takes without proof; each is told in every report."
     )

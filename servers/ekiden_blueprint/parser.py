@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.attributes import AttributeReader, BlueprintEntry
@@ -52,9 +53,10 @@ class Piece:
 class BlueprintFile:
     """A parsed file; its parts are put in place when they are first asked for."""
 
-    def __init__(self, source: SourceText, pieces: Sequence[Piece]) -> None:
+    def __init__(self, source: SourceText, pieces: Sequence[Piece], source_folder: str = "") -> None:
         self.source = source
         self.pieces = tuple(pieces)
+        self.module = _module_of(source.path, source_folder)
 
     @cached_property
     def starts(self) -> list[int]:
@@ -104,20 +106,31 @@ class BlueprintFile:
         )
 
 
-def parse(text: str, path: str = "", *, previous: BlueprintFile | None = None) -> BlueprintFile:
+def _module_of(path: str, source_folder: str) -> str:
+    """Give the name by which a file is imported, counted from the folder of the sources if it lies there."""
+    place = PurePosixPath(path).with_suffix("") if path else PurePosixPath()
+    if place.is_relative_to(source_folder):
+        place = place.relative_to(source_folder)
+    return ".".join(place.parts)
+
+
+def parse(
+    text: str, path: str = "", *, source_folder: str = "", previous: BlueprintFile | None = None
+) -> BlueprintFile:
     """Parse a blueprint file.
 
     Args:
         text: The file's text.
         path: The path that nodes and positions are reported with.
+        source_folder: The folder that names of modules count from.
         previous: An earlier parse of the same file, from which unchanged commands are taken over.
     """
     source = SourceText(text, path)
     if previous is None:
-        return BlueprintFile(source, _pieces(text))
+        return BlueprintFile(source, _pieces(text), source_folder)
     if previous.source.text == text:
-        return BlueprintFile(source, previous.pieces)
-    return BlueprintFile(source, _reparsed(text, previous))
+        return BlueprintFile(source, previous.pieces, source_folder)
+    return BlueprintFile(source, _reparsed(text, previous), source_folder)
 
 
 def _reparsed(text: str, previous: BlueprintFile) -> list[Piece]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from ekiden_blueprint.errors import BlueprintError
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
 _NONE_NEAR = "none resembles it"
 
 
-def module_of(path: str) -> str:
-    """Give the module name of a file."""
-    return ".".join(PurePosixPath(path).with_suffix("").parts)
-
-
 class Project:
     """One or more blueprint files, whose nodes are looked up together."""
 
@@ -33,12 +27,20 @@ class Project:
         self.files = tuple(files)
 
     @classmethod
-    def read(cls, paths: Sequence[str | Path], root: Path, *, previous: Project | None = None) -> Project:
+    def read(
+        cls,
+        paths: Sequence[str | Path],
+        root: Path,
+        *,
+        source_folder: str = "",
+        previous: Project | None = None,
+    ) -> Project:
         """Read and parse files.
 
         Args:
             paths: The files in order, from `root` on or absolute; each must lie under `root`.
             root: The folder that paths are reported from.
+            source_folder: The folder, from there on, that names of modules count from.
             previous: An earlier reading, from which unchanged commands are taken over.
 
         Raises:
@@ -60,7 +62,7 @@ class Project:
                 raise BlueprintError(
                     f"{path!r} is not UTF-8: byte {error.start} cannot be read. Save it as UTF-8."
                 ) from error
-            files.append(parse(text, path, previous=known.get(path)))
+            files.append(parse(text, path, source_folder=source_folder, previous=known.get(path)))
         return cls(files)
 
     @cached_property
@@ -89,7 +91,7 @@ class Project:
     @cached_property
     def imported(self) -> dict[str, frozenset[str]]:
         """For each file the paths of those it imports, also by way of others; its own where imports go in a circle."""
-        modules = {module_of(file.source.path): file.source.path for file in self.files}
+        modules = {file.module: file.source.path for file in self.files}
         direct = {
             file.source.path: {
                 modules[name]

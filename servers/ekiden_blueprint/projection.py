@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from functools import cache
 from importlib.resources import files
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ekiden_blueprint.lexer import blank, masked
@@ -65,7 +64,7 @@ def joined(parts: Sequence[BlueprintFile]) -> JoinedProjection:
 
     What one file opens, declares as variables or sets as options ends with it, as it does where files are modules.
     """
-    own = {_module(file) for file in parts}
+    own = {file.module for file in parts}
     imported = dict.fromkeys(
         name
         for file in parts
@@ -134,7 +133,3 @@ def _open_scopes(commands: Iterable[Command]) -> list[str]:
 
 def _is_architect(name: str) -> bool:
     return name.partition(".")[0] == _ARCHITECT
-
-
-def _module(file: BlueprintFile) -> str:
-    return ".".join(PurePosixPath(file.source.path).with_suffix("").parts)

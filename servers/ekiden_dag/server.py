@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, assert_never
 
 import anyio
@@ -176,12 +177,13 @@ def _lifespan(open_elaborator: "OpenElaborator | None") -> Lifespan:
     @asynccontextmanager
     async def tracker(settings: "Settings") -> AsyncGenerator[Tracker]:
         allowances = allowances_of(settings.blueprint)
+        target = partial(_target, settings.blueprint.source_folder)
         if open_elaborator is None:
-            async with _running(Tracker(_target, None, allowances)) as running:
+            async with _running(Tracker(target, None, allowances)) as running:
                 yield running
             return
         with open_elaborator(settings, _threads()) as elaborator:
-            async with _running(Tracker(_target, elaborator, allowances)) as running:
+            async with _running(Tracker(target, elaborator, allowances)) as running:
                 yield running
 
     return tracker
@@ -200,10 +202,10 @@ async def _running(tracker: Tracker) -> AsyncGenerator[Tracker]:
             tasks.cancel_scope.cancel()
 
 
-def _target() -> Target:
+def _target(source_folder: str) -> Target:
     """Say which blueprint; a wrong number of threads is told here, at a call, and not at the start."""
     lean_threads(os.environ)
-    return Target.of_environment(os.environ)
+    return Target.of_environment(os.environ, source_folder)
 
 
 def _threads() -> int | None:

@@ -131,7 +131,7 @@ class Snapshot:
         """
         known = {file.source.path: file for file in previous.project.files} if previous else {}
         files = [
-            parse(_decoded(path, data), path, previous=known.get(path))
+            parse(_decoded(path, data), path, source_folder=target.source_folder, previous=known.get(path))
             for path, data in zip(target.files, contents, strict=True)
         ]
         project = Project(files)

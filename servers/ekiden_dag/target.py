@@ -28,13 +28,15 @@ class Target:
     Attributes:
         root: The project's folder, resolved.
         files: The files in order, from the root on; each lies under it.
+        source_folder: The folder, from the root on, that names of modules count from.
     """
 
     root: Path
     files: tuple[str, ...]
+    source_folder: str = ""
 
     @classmethod
-    def of_environment(cls, environ: Mapping[str, str]) -> Target:
+    def of_environment(cls, environ: Mapping[str, str], source_folder: str = "") -> Target:
         """Read the target from the environment.
 
         Raises:
@@ -52,7 +54,7 @@ class Target:
                 f"{FILE_VARIABLE} is not set. Set it to the blueprint's file, from {ROOT_VARIABLE} on, such as "
                 f"'LeanMarathon/Main.lean'; several are parted by commas. {_FOR_THE_RUNNER}"
             )
-        return cls(root, tuple(dict.fromkeys(_placed(root, name) for name in named)))
+        return cls(root, tuple(dict.fromkeys(_placed(root, name) for name in named)), source_folder)
 
     @property
     def paths(self) -> tuple[Path, ...]:

@@ -94,6 +94,7 @@ class Gate:
         base_branch: The branch that is merged into.
         authors: Whose pull requests are merged without a person.
         files: Tells the blueprint's files of a tree.
+        source_folder: The folder that names of modules count from.
         allowances: What the project allows.
         approved: What somebody let targets become.
     """
@@ -105,6 +106,7 @@ class Gate:
         *,
         authors: Sequence[str],
         files: Callable[[str], Sequence[str]],
+        source_folder: str,
         allowances: Allowances,
         approved: Mapping[str, str],
     ) -> None:
@@ -112,6 +114,7 @@ class Gate:
         self._base_branch = base_branch
         self._authors = authors
         self._files = files
+        self._source_folder = source_folder
         self._allowances = allowances
         self._approved = approved
 
@@ -131,7 +134,8 @@ class Gate:
         again = False
         if assigned is not None:
             task = Assignment(assigned.role, assigned.node, self._approved)
-            again = self._passes_again(Proposal(self._repository, merged, self._files, task))
+            proposal = Proposal(self._repository, merged, self._files, task, self._source_folder)
+            again = self._passes_again(proposal)
         trial = Trial(
             passed=verdict is not None and verdict.overall_pass and verdict.lean.used and not verdict.errors(),
             passed_again=again,

@@ -35,7 +35,7 @@ def read_project(files: Sequence[Path], settings: BlueprintSettings) -> Project:
         BlueprintError: One cannot be read.
     """
     chosen, root = _chosen(files, settings)
-    return Project(in_import_order(Project.read(chosen, root).files))
+    return Project(in_import_order(Project.read(chosen, root, source_folder=settings.source_folder).files))
 
 
 def fix_files(files: Sequence[Path], settings: BlueprintSettings, allowances: Allowances) -> dict[str, int]:
@@ -48,8 +48,8 @@ def fix_files(files: Sequence[Path], settings: BlueprintSettings, allowances: Al
         CommandError: There are no files, or one cannot be written.
         BlueprintError: One cannot be read.
     """
-    chosen, root = _chosen(files, settings)
-    project = Project(in_import_order(Project.read(chosen, root).files))
+    _, root = _chosen(files, settings)
+    project = read_project(files, settings)
     findings = [finding for finding in check(project, allowances=allowances) if finding.fix is not None]
     made: dict[str, int] = {}
     for file in project.files:
@@ -126,7 +126,11 @@ def read_assignment(
 
 
 def propose(
-    repository: Repository, refs: tuple[str, str], files: Callable[[str], Sequence[str]], assignment: Assignment
+    repository: Repository,
+    refs: tuple[str, str],
+    files: Callable[[str], Sequence[str]],
+    assignment: Assignment,
+    source_folder: str = "",
 ) -> Proposal:
     """Merge a head into a base, so that what merging gives can be judged.
 
@@ -135,7 +139,7 @@ def propose(
     """
     base = repository.commit(refs[0])
     head = repository.commit_of_working_tree(files("HEAD")) if refs[1] == WORKTREE else repository.commit(refs[1])
-    return Proposal(repository, repository.merged(base, head), files, assignment)
+    return Proposal(repository, repository.merged(base, head), files, assignment, source_folder)
 
 
 def read_log(path: Path | None) -> list[Diagnostic]:

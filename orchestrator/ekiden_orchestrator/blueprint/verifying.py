@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from ekiden_blueprint.changes import compare
@@ -47,12 +46,14 @@ class Proposal:
         merged: The base, the change, and what merging gives.
         files: Tells the blueprint's files of a tree.
         assignment: Whose change it is.
+        source_folder: The folder that names of modules count from.
     """
 
     repository: Repository
     merged: Merged
     files: Callable[[str], Sequence[str]]
     assignment: Assignment
+    source_folder: str = ""
 
 
 class ChangedVersion(NamedTuple):
@@ -120,8 +121,8 @@ def verify_change(
     """
     repository, merged, assignment = proposal.repository, proposal.merged, proposal.assignment
     named = tuple(dict.fromkeys((*proposal.files(merged.tree), *proposal.files(merged.base))))
-    head_project = project_of_tree(repository, merged.tree, named)
-    base_project = project_of_tree(repository, merged.base, named)
+    head_project = _project_of_tree(proposal, merged.tree, named)
+    base_project = _project_of_tree(proposal, merged.base, named)
     if not head_project.files and not base_project.files:
         raise CommandError(f"Neither commit has a plain file among {', '.join(map(repr, named)) or 'no files'}.")
     if assignment.node:
@@ -148,7 +149,7 @@ def verify_change(
     )
 
 
-def project_of_tree(repository: Repository, tree: str, paths: Iterable[str]) -> Project:
+def _project_of_tree(proposal: Proposal, tree: str, paths: Iterable[str]) -> Project:
     """Read the blueprint of a tree, its files in the order in which they import one another.
 
     Raises:
@@ -156,9 +157,9 @@ def project_of_tree(repository: Repository, tree: str, paths: Iterable[str]) -> 
     """
     files: list[BlueprintFile] = []
     for path in paths:
-        if (data := repository.read(tree, path)) is not None:
+        if (data := proposal.repository.read(tree, path)) is not None:
             try:
-                files.append(parse(data.decode("utf-8"), path))
+                files.append(parse(data.decode("utf-8"), path, source_folder=proposal.source_folder))
             except UnicodeDecodeError as error:
                 raise CommandError(f"{path!r} is not UTF-8: byte {error.start} cannot be read. Save it so.") from error
     return Project(in_import_order(files))
@@ -166,7 +167,7 @@ def project_of_tree(repository: Repository, tree: str, paths: Iterable[str]) -> 
 
 def in_import_order(files: Sequence[BlueprintFile]) -> list[BlueprintFile]:
     """Put files after those they import, and otherwise leave them in their order."""
-    modules = {_module(file): file for file in files}
+    modules = {file.module: file for file in files}
     ordered: dict[str, BlueprintFile] = {}
 
     def visit(module: str, above: frozenset[str]) -> None:
@@ -194,10 +195,6 @@ def _expression(pattern: str) -> str:
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
     signs = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return "".join(signs.get(part) or re.escape(part) for part in parts)
-
-
-def _module(file: BlueprintFile) -> str:
-    return ".".join(PurePosixPath(file.source.path).with_suffix("").parts)
 
 
 def _not_looked_at(project: Project, why: str) -> Finding:

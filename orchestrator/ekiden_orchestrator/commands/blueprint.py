@@ -135,7 +135,7 @@ class _Job:
         assignment = read_assignment(*who, read_approvals(approvals) if approvals else {})
         with Repository(Path.cwd()) as repository:
             chosen = files_of(repository, self._files, self._settings)
-            proposal = propose(repository, refs, chosen, assignment)
+            proposal = propose(repository, refs, chosen, assignment, self._settings.source_folder)
             return verify_change(proposal, ask, self._allowances, build=read_log(self._log))
 
 
@@ -247,6 +247,7 @@ def gate(
             base,
             authors=[name for part in authors.split(",") if (name := part.strip())],
             files=files_of(repository, [], settings),
+            source_folder=settings.source_folder,
             allowances=allowances_of(settings),
             approved=read_approvals(approvals) if approvals else {},
         ).decide(gates.read_pull(pull), verdict, repository.commit(f"{remote}/{base}"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ekiden_blueprint.attributes import attribute_entries
 from ekiden_blueprint.findings import Fix
 from ekiden_blueprint.model import DEFINITION_KEYWORDS, PROOF_KEYWORDS
-from ekiden_blueprint.project import module_of
 from ekiden_blueprint.rules.soundness import REPLACES
 from ekiden_blueprint.spans import Span
 
@@ -42,7 +41,7 @@ _NEVER = frozenset({"axiom"})
 
 def check_commands(scene: Scene) -> None:
     """Run the rules on commands, headers and attributes."""
-    modules = {module_of(place.path) for place in scene.places}
+    modules = {place.file.module for place in scene.places}
     for place in scene.places:
         _check_stray(scene, place)
         for command in place.file.commands:
@@ -112,7 +111,7 @@ def _check_import(scene: Scene, place: Place, command: Command, modules: set[str
 
 
 def _leads_back(scene: Scene, place: Place, module: str) -> bool:
-    paths = [other.path for other in scene.places if module_of(other.path) == module]
+    paths = [other.path for other in scene.places if other.file.module == module]
     return any(path == place.path or place.path in scene.project.imported[path] for path in paths)
 
 
@@ -177,7 +176,7 @@ def _words(words: set[str] | frozenset[str]) -> str:
 def _check_header(scene: Scene, place: Place, modules: set[str]) -> None:
     header = [command for command in place.file.commands if command.span.start < place.header_end]
     imports = {name: command for command in header if command.kind == "import" for name in command.names}
-    builds_on_another = bool(imports.keys() & (modules - {module_of(place.path)}))
+    builds_on_another = bool(imports.keys() & (modules - {place.file.module}))
     options: dict[str, Command] = {}
     for command in header:
         found = _SET_OPTION.search(place.code, *command.span) if command.kind == "set_option" else None

@@ -319,6 +319,27 @@ def test_files_need_not_be_named(repository: GitRepository):
     assert ekiden(*arguments, "--base", "main", "--head", "work", "--role", "worker", "--node", "own").exit_code == 0
 
 
+def test_modules_are_counted_from_the_folder_of_the_sources(repository: GitRepository):
+    files = {
+        "src/LeanMarathon/Goal.lean": "\n".join([HEADER.replace("Mathlib", "LeanMarathon.One"), OWN, GOAL]),
+        "src/LeanMarathon/One.lean": text_of(EVEN, ONE),
+    }
+    settings = '[blueprint]\nfiles = ["src/**/*.lean"]\n'
+    repository.branch("several", **files, **{"ekiden.toml": settings})
+    repository.branch(
+        "work",
+        start="several",
+        **{"src/LeanMarathon/Goal.lean": files["src/LeanMarathon/Goal.lean"].replace(OWN, DONE)},
+    )
+    arguments = ("blueprint", "verify", "--report", "../report.json", *OFF)
+    judge = ("--base", "several", "--head", "work", "--role", "worker", "--node", "own")
+    assert "BP804" in rules_of(ekiden(*arguments))
+    repository.write("ekiden.toml", settings + 'source_folder = "src"\n')
+    for done in (ekiden(*arguments), ekiden(*arguments, *judge)):
+        assert (rules_of(done), done.exit_code) == (set(), 0)
+        assert report(repository)["files"] == ["src/LeanMarathon/One.lean", "src/LeanMarathon/Goal.lean"]
+
+
 def test_an_assumption_is_declared_counted_and_shown(repository: GitRepository):
     axiom = node("axiom deep : ∀ n, IsEven n").replace('"def:deep"', '"ax:deep"')
     repository.write(MAIN, text_of(EVEN, axiom, ONE, OWN, GOAL))

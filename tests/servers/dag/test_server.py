@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -458,3 +459,21 @@ async def test_a_blueprint_may_have_several_files(blueprint: Path, monkeypatch: 
     async with Client(build_server([dag_server(None)], load_settings())) as client:
         assert (await answer(client, "parent_nodes", lean_name="u"))["parent_nodes"] == ["t"]
         assert (await answer(client, "dag_node", lean_name="u"))["place"].startswith("LeanMarathon/More.lean:1-")
+
+
+async def test_modules_are_counted_from_the_folder_of_the_sources(
+    blueprint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = blueprint.parents[1] / "src" / "LeanMarathon"
+    folder.mkdir(parents=True)
+    shutil.copy(blueprint, folder)
+    header = HEADER.replace("Mathlib", "LeanMarathon.Main")
+    (folder / "More.lean").write_text(header + node("theorem u : True", "thm:t"), encoding="utf-8")
+    monkeypatch.setenv("DAG_TARGET_FILE", "src/LeanMarathon/Main.lean, src/LeanMarathon/More.lean")
+    told: list[str] = []
+    for source_folder in ("", "src"):
+        settings = load_settings({"blueprint": {"source_folder": source_folder}})
+        async with Client(build_server([dag_server(None)], settings)) as client:
+            told.append(str((await answer(client, "dag_verify"))["findings"]))
+    assert "BP804" in told[0]
+    assert "BP804" not in told[1]
