@@ -1,6 +1,7 @@
 """The settings as one object, and the order in which they are read."""
 
 import difflib
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from ekiden_config.slurm import HpcSettings, SlurmSettings
 from ekiden_config.store import StoreSettings
 
 Tree = dict[str, object]
+
+_RESEMBLES = 0.7
 
 
 class Settings(BaseSettings):
@@ -100,6 +103,7 @@ def load_settings(
     Raises:
         ConfigError: If a source cannot be read, or a key or a value is wrong.
     """
+    _refuse_misspelt_sections(os.environ)
     arguments: Tree = {
         section: {key: value for key, value in values.items() if value is not None}
         for section, values in (overrides or {}).items()
@@ -150,6 +154,26 @@ def _environment_layer(prefix: str) -> _Layer:
         return _Layer("the environment", source(), prefix)
     except SettingsError as error:
         raise ConfigError(f"A variable {prefix}* of the environment does not hold JSON: {error}.") from error
+
+
+def _refuse_misspelt_sections(environ: Mapping[str, str]) -> None:
+    """Refuse a variable that is meant as a setting and that nobody reads, since its section is misspelt.
+
+    Other things may begin with our prefix too, so a variable is only meant as one if its first word resembles a
+    section, or if two separators part it. The fallback prefix is not ours alone, and not looked at.
+    """
+    prefix, sections = PREFIXES[0], list(Settings.model_fields)
+    for name in (name for name, value in environ.items() if value and name.upper().startswith(prefix)):
+        section, _, key = name[len(prefix) :].partition(SEPARATOR)
+        if section.lower() in sections:
+            continue
+        near = difflib.get_close_matches(section.lower(), sections, n=1, cutoff=_RESEMBLES)
+        if near:
+            meant = prefix + SEPARATOR.join(filter(None, (near[0].upper(), key.lstrip(SEPARATOR))))
+            raise ConfigError(f"Unknown setting {name!r} in the environment: did you mean {meant!r}?")
+        if key.startswith(SEPARATOR):
+            listed = ", ".join(repr(prefix + known.upper() + SEPARATOR) for known in sections)
+            raise ConfigError(f"Unknown setting {name!r} in the environment: settings begin with {listed}.")
 
 
 def _merged(below: Tree, above: Mapping[str, object]) -> Tree:

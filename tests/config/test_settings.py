@@ -209,6 +209,35 @@ def test_a_wrong_variable_is_told_by_its_own_name(monkeypatch: pytest.MonkeyPatc
     )
 
 
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ("EKIDEN_STROE__FOLDER", "did you mean 'EKIDEN_STORE_FOLDER'?"),
+        ("EKIDEN_STORE__FOLDER", "did you mean 'EKIDEN_STORE_FOLDER'?"),
+        ("EKIDEN_CAYLY_SEED", "did you mean 'EKIDEN_CAYLEY_SEED'?"),
+        ("EKIDEN_SERVER", "did you mean 'EKIDEN_SERVERS'?"),
+        ("EKIDEN_WAREHOUSE__FOLDER", "settings begin with 'EKIDEN_BLUEPRINT_', 'EKIDEN_BUDGET_', "),
+    ],
+)
+def test_a_variable_whose_section_is_misspelt_is_told(
+    variable: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    with pytest.raises(ConfigError) as caught:
+        load_settings()
+    assert str(caught.value).startswith(f"Unknown setting {variable!r} in the environment: {told}")
+
+
+@pytest.mark.parametrize(
+    "variable", ["EKIDEN_JOB", "EKIDEN_TASK", "EKIDEN_RESTARTS", "EKIDEN_APPLY_PATCH_NODE", "EKIDEN_DAG_PROJECT_ROOT"]
+)
+def test_a_variable_that_is_no_setting_is_left_alone(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "1")
+    monkeypatch.setenv("LEANMARATHON_STROE__FOLDER", "1")
+    monkeypatch.setenv("EKIDEN_STROE_FOLDER", "")
+    assert load_settings() == default_settings()
+
+
 def test_a_variable_that_must_hold_json_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EKIDEN_HTTP_ALLOWED_HOSTS", "not json")
     with pytest.raises(ConfigError, match="A variable EKIDEN_\\* of the environment does not hold JSON"):
