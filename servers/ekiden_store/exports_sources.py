@@ -23,6 +23,11 @@ class Item(NamedTuple):
     record: dict[str, object]
     key: dict[DedupeKey, str]
 
+    @property
+    def characters(self) -> int:
+        """How long its state and its tactics are together."""
+        return len(self.key["state"]) + len(self.key["tactic"])
+
 
 @dataclass(slots=True)
 class SourceReading:
@@ -55,14 +60,28 @@ def items(source: Source, snapshot: Snapshot | None, reading: SourceReading) -> 
         raise StoreError(f"The source {source.name!r} is one of a store, and no store was given.")
     if isinstance(source, ContrastSource):
         pairs = contrasts(
-            snapshot, source.rows, failed=source.failed, with_states=source.with_states, tally=reading.tally
+            snapshot,
+            source.rows,
+            failed=source.failed,
+            with_states=source.with_states,
+            on_proofs=source.on_proofs,
+            conflicts=source.conflicts,
+            verdicts=source.verdicts,
+            tally=reading.tally,
         )
         for pair in pairs:
             tactics = f"{pair.positive}\0{pair.negative}"
             record = {name: getattr(pair, name) for name in _CONTRAST}
             yield Item(pair.theorem, record, {"theorem": pair.theorem, "state": pair.state, "tactic": tactics})
         return
-    found = examples(snapshot, source.rows, finishing=source.finishing, on_proofs=source.on_proofs, tally=reading.tally)
+    found = examples(
+        snapshot,
+        source.rows,
+        finishing=source.finishing,
+        on_proofs=source.on_proofs,
+        verdicts=source.verdicts,
+        tally=reading.tally,
+    )
     yield from map(_item, found)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ekiden_store.errors import StoreError
+from ekiden_store.mixes_template import Template
 from ekiden_store.selection_rows import RowFilter
 
 DedupeKey = Literal["theorem", "state", "tactic"]
@@ -27,7 +28,10 @@ class _Part(BaseModel):
         description="Of examples that are alike in all of these only one is taken; empty: all are.",
     )
     subsample: int | None = Field(
-        default=None, ge=0, description="Take so many at random, after doubles are gone; left out: all."
+        default=None,
+        ge=0,
+        description="Take so many at random, after doubles are gone, for training and validation together; left out: "
+        "all.",
     )
     upsample: int = Field(
         default=1, ge=1, le=1000, description="Repeat each so often for training; in validation each is there once."
@@ -42,6 +46,9 @@ class StoreSource(_Part):
     finishing: bool = Field(default=True, description="Whether tactics that left no goal are taken.")
     on_proofs: bool = Field(
         default=False, description="Whether only tactics that lie on a completed proof are taken, whatever their label."
+    )
+    verdicts: tuple[str, ...] = Field(
+        default=(), description="Only attempts that were judged so, as 'accepted'; empty: all."
     )
 
 
@@ -58,6 +65,15 @@ class ContrastSource(_Part):
     kind: Literal["contrast"]
     rows: RowFilter = Field(default=RowFilter(), description="Which rows, by their positive side.")
     failed: bool = Field(default=False, description="Whether tactics that failed count as negative too.")
+    on_proofs: bool = Field(
+        default=True, description="Whether the positive side must lie on a completed proof; else its label is believed."
+    )
+    conflicts: bool = Field(
+        default=False, description="Whether pairs are taken whose negative side is positive elsewhere."
+    )
+    verdicts: tuple[str, ...] = Field(
+        default=(), description="Only attempts that were judged so, as 'accepted'; empty: all."
+    )
     with_states: bool = Field(
         default=False,
         description="Whether only pairs with two different unfinished states after the tactics are taken.",
@@ -74,10 +90,24 @@ class Validation(BaseModel):
 
     fraction: float = Field(default=0.0, ge=0, lt=1, description="About which share of the theorems, chosen at random.")
     theorems: tuple[str, ...] = Field(default=(), description="Theorems that are kept for validation in any case.")
+    files: tuple[Path, ...] = Field(default=(), description="Files with names of more such theorems.")
+
+
+class LeftOut(BaseModel):
+    """Theorems that no source may give an example of: those of a benchmark."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    theorems: tuple[str, ...] = Field(default=(), description="Their names.")
+    files: tuple[Path, ...] = Field(default=(), description="Files with names of more.")
 
 
 class Mix(BaseModel):
-    """What a data set is made of."""
+    """What a data set is made of.
+
+    Names of theorems are the same for `validation` and `left_out` if they differ in nothing but spaces around them and
+    in how letters are composed (Unicode's form NFC); capital and small letters differ, as in Lean.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -85,6 +115,24 @@ class Mix(BaseModel):
     seed: int = Field(ge=0, le=_SEED_AT_MOST, description="Another seed makes another data set of the same kind.")
     sources: tuple[Source, ...] = Field(min_length=1, description="What it is made of.")
     validation: Validation = Validation()
+    left_out: LeftOut = LeftOut()
+    dedupe: bool = Field(
+        default=True,
+        description="Whether what a source above has given is not taken again, by theorem, state and tactic; a source "
+        "with an empty `dedupe` takes all.",
+    )
+    max_characters: int | None = Field(
+        default=None, ge=1, description="Leave out what is longer, the state and its tactics together; left out: none."
+    )
+    template: Template | None = Field(
+        default=None, description="How examples are put into words; left out: as they are."
+    )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read for it."""
+        sources = (source.path for source in self.sources if isinstance(source, FileSource))
+        return (*sources, *self.validation.files, *self.left_out.files)
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Self:
@@ -138,4 +186,8 @@ def parse_mix(settings: Mapping[str, Any], *, folder: Path) -> Mix:
         source.model_copy(update={"path": folder / source.path}) if isinstance(source, FileSource) else source
         for source in mix.sources
     )
-    return mix.model_copy(update={"sources": placed})
+    validation, left_out = (
+        names.model_copy(update={"files": tuple(folder / file for file in names.files)})
+        for names in (mix.validation, mix.left_out)
+    )
+    return mix.model_copy(update={"sources": placed, "validation": validation, "left_out": left_out})

@@ -4,7 +4,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
@@ -16,7 +16,7 @@ from ekiden_store.sampling_hashes import Least, Numbers, text_numbers
 from ekiden_store.selection_rows import RowFilter, both
 from ekiden_store.snapshot import Snapshot
 from ekiden_store.stats import STATE_KINDS
-from ekiden_store.trees import Node, Row, Tree, theorems_with, trees
+from ekiden_store.trees import AttemptKey, Node, Row, Tree, theorems_with, trees
 
 Unusable = Literal[
     "root",
@@ -129,6 +129,7 @@ def examples(
     *,
     finishing: bool = True,
     on_proofs: bool = False,
+    verdicts: Collection[str] = (),
     tally: Tally | None = None,
 ) -> Iterator[Example]:
     """Yield the tactics of some rows, each with the state before it.
@@ -140,13 +141,14 @@ def examples(
         rows: Which rows.
         finishing: Whether tactics that left no goal are wanted.
         on_proofs: Whether only tactics are wanted that lie on a completed proof, whatever their label says.
+        verdicts: Only attempts are wanted that were judged so, each time that they were; empty: all.
         tally: Counts what became of the rows.
 
     Raises:
         StoreError: The rows cannot be read.
     """
     tally = tally if tally is not None else Tally()
-    for tree in _trees_of(snapshot, rows):
+    for tree in _trees_of(snapshot, rows, verdicts):
         for node in tree.nodes:
             if not _is_wanted(node.row, rows):
                 continue
@@ -171,6 +173,7 @@ def contrasts(
     with_states: bool = False,
     on_proofs: bool = True,
     conflicts: bool = False,
+    verdicts: Collection[str] = (),
     tally: Tally | None = None,
 ) -> Iterator[Contrast]:
     """Yield pairs of a positive row and a negative one that are children of the same parent.
@@ -185,6 +188,7 @@ def contrasts(
         on_proofs: Whether the positive row must lie on a completed proof; else its label is believed.
         conflicts: Whether pairs are wanted whose negative side is positive elsewhere: its state is labelled so
             somewhere in the store, or another attempt at the theorem is on a proof there, or by the same tactic.
+        verdicts: Only attempts are wanted that were judged so, each time that they were; empty: all.
         tally: Counts what became of the positive rows.
 
     Raises:
@@ -193,7 +197,7 @@ def contrasts(
     tally = tally if tally is not None else Tally()
     rows = rows.model_copy(update={"labels": ("positive",)})
     labelled = None if conflicts else _positive_states(snapshot)
-    for _, attempts in groupby(_trees_of(snapshot, rows), key=lambda tree: tree.key.theorem_name):
+    for _, attempts in groupby(_trees_of(snapshot, rows, verdicts), key=lambda tree: tree.key.theorem_name):
         nodes = [node for tree in attempts for node in tree.nodes]
         good = None if labelled is None else _Good(labelled, nodes)
         for node in nodes:
@@ -293,12 +297,31 @@ def gives_up(tactic: str) -> bool:
     return _SORRY.search(tactic) is not None
 
 
-def _trees_of(snapshot: Snapshot, rows: RowFilter) -> Iterator[Tree]:
+def _trees_of(snapshot: Snapshot, rows: RowFilter, verdicts: Collection[str]) -> Iterator[Tree]:
     """Yield the trees that have such rows, with all the rows of the theorem that a parent may be among."""
     wanted = both(rows.expression(), pc.field("kind").isin(list(STATE_KINDS)))
     names = theorems_with(snapshot, wanted)
     whole = both(rows.rows_of_attempts().expression(), pc.field("theorem_name").isin(names))
-    yield from trees(snapshot, where=whole)
+    judged = _judged(snapshot, verdicts) if verdicts else None
+    for tree in trees(snapshot, where=whole):
+        if judged is None or _is_among(tree.key, judged):
+            yield tree
+
+
+def _judged(snapshot: Snapshot, verdicts: Collection[str]) -> set[AttemptKey]:
+    """Return the attempts that have a verdict, and no other than these."""
+    found: dict[bool, set[AttemptKey]] = {True: set(), False: set()}
+    names = ["run_id", "attempt_id", "theorem_name", "verdict"]
+    for batch in snapshot.scan(columns=names, filter=(pc.field("kind") == "verdict") & (pc.field("verdict") != "")):
+        for *key, verdict in zip(*(batch.column(name).to_pylist() for name in names), strict=True):
+            found[verdict in verdicts].add(AttemptKey(*key))
+    return found[True] - found[False]
+
+
+def _is_among(key: AttemptKey, judged: Collection[AttemptKey]) -> bool:
+    """Tell whether an attempt, or one that it is a part of, is among some."""
+    names = key.attempt_id.split("/")
+    return any(key._replace(attempt_id="/".join(names[:end])) in judged for end in range(1, len(names) + 1))
 
 
 def _is_wanted(row: Row, rows: RowFilter) -> bool:

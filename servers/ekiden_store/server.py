@@ -186,8 +186,8 @@ def trajectory_build_dataset(
     with office.store() as store:
         folder = store.folder / "datasets"
         parsed = parse_mix(mix, folder=folder)
-        if any(source.kind == "file" for source in parsed.sources):
-            raise StoreError("A source of the kind 'file' is not read here; import the file into the store first.")
+        if parsed.files:
+            raise StoreError("Files are not read here: import those of examples into the store, and list names.")
         with store.snapshot() as snapshot:
             manifest = export_mix(parsed, folder / name, snapshot=snapshot, redactor=office.redactor())
     return DataSet.of_manifest(f"datasets/{name}", manifest)
