@@ -1,18 +1,19 @@
 """Two runs beside each other, theorem by theorem."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.errors import StoreError
+from ekiden_store.runs import nearest_runs
 from ekiden_store.selection_rows import both
 from ekiden_store.snapshot import Snapshot
 from ekiden_store.stats import NOT_ATTEMPTED, STATE_KINDS
 
 Change = Literal["newly_proved", "lost", "both", "neither", "only_before", "only_after"]
 _SUMS = ("cost_nanodollars", "tokens_in", "tokens_out", "duration_ms")
-_COLUMNS = ("run_id", "theorem_name", "kind", "origin", "is_proof_complete", "outcome", *_SUMS)
+_COLUMNS = ("run_id", "theorem_name", "kind", "origin", "is_proof_complete", "outcome", "depth_from_root", *_SUMS)
 
 
 @dataclass(slots=True)
@@ -47,10 +48,24 @@ class Spent:
 
 @dataclass(slots=True)
 class Side:
-    """One theorem in one run: whether a proof was completed, and what was spent."""
+    """One theorem in one run.
+
+    Attributes:
+        proved: Whether a proof was completed.
+        spent: What was spent.
+        depth: How many tactics its shortest proof has; None: there is no proof, or no row tells.
+    """
 
     proved: bool = False
     spent: Spent = field(default_factory=Spent)
+    depth: int | None = None
+
+    def add(self, other: "Side") -> None:
+        """Add what became of the theorem elsewhere."""
+        self.proved |= other.proved
+        self.spent.add(other.spent)
+        told = [depth for depth in (self.depth, other.depth) if depth is not None]
+        self.depth = min(told, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +130,9 @@ def compare_runs(
     Raises:
         StoreError: A run is not there, or counts on both sides.
     """
-    names = tuple(tuple(sorted({runs} if isinstance(runs, str) else set(runs))) for runs in (before, after))
-    if shared_names := set(names[0]) & set(names[1]):
-        raise StoreError(f"The run {min(shared_names)!r} cannot be compared with itself.")
-    sides, seen = _read(snapshot, names, where)
+    names = tuple(names_of(runs) for runs in (before, after))
+    sides = read_sides(snapshot, names, where=where)
     general = [side.pop("", Side()).spent for side in sides]  # what belongs to a run as a whole
-    if missing := [name for name in (*names[0], *names[1]) if name not in seen]:
-        raise StoreError(f"There is no run {missing[0]!r} with attempts in the store.")
     theorems = [
         TheoremChange(theorem, _change(sides[0].get(theorem), sides[1].get(theorem)), *(s.get(theorem) for s in sides))
         for theorem in sorted(sides[0].keys() | sides[1].keys())
@@ -137,36 +148,61 @@ def compare_runs(
     )
 
 
-def _read(
-    snapshot: Snapshot, names: tuple[tuple[str, ...], ...], where: Any
-) -> tuple[tuple[dict[str, Side], ...], set[str]]:
-    wanted = pc.field("run_id").isin([*names[0], *names[1]]) & ~pc.field("origin").isin(list(NOT_ATTEMPTED))
-    sides: tuple[dict[str, Side], ...] = ({}, {})
+def names_of(runs: Collection[str]) -> tuple[str, ...]:
+    """Return the names of runs that count as one, in the order of the alphabet; a text is one name."""
+    return tuple(sorted({runs} if isinstance(runs, str) else set(runs)))
+
+
+def read_sides(
+    snapshot: Snapshot, sets: Sequence[Collection[str]], *, where: Any = None
+) -> tuple[dict[str, Side], ...]:
+    """Return what became of each theorem in each of some sets of runs; what belongs to no theorem is under ''.
+
+    Args:
+        snapshot: The store.
+        sets: The names of the runs of each set; those of one set count as one run.
+        where: Which rows: a pyarrow expression; None: all.
+
+    Raises:
+        StoreError: A run is not there, or counts twice.
+    """
+    places: dict[str, int] = {}
+    for place, name in ((place, name) for place, runs in enumerate(sets) for name in runs):
+        if places.setdefault(name, place) != place:
+            raise StoreError(f"The run {name!r} cannot be compared with itself.")
+    wanted = pc.field("run_id").isin(list(places)) & ~pc.field("origin").isin(list(NOT_ATTEMPTED))
+    sides: tuple[dict[str, Side], ...] = tuple({} for _ in sets)
     seen: set[str] = set()
     for batch in snapshot.scan(columns=_COLUMNS, filter=both(where, wanted)):
         for run, theorem, side in _grouped(pa.Table.from_batches([batch])):
             seen.add(run)
-            total = sides[run in names[1]].setdefault(theorem, Side())
-            total.proved |= side.proved
-            total.spent.add(side.spent)
-    return sides, seen
+            sides[places[run]].setdefault(theorem, Side()).add(side)
+    if missing := [name for name in places if name not in seen]:
+        raise StoreError(
+            f"There is no run {missing[0]!r} with attempts in the store{nearest_runs(snapshot, missing[0])}."
+        )
+    return sides
 
 
 def _grouped(table: Any) -> Any:
     is_state = pc.is_in(table.column("kind"), pa.array(STATE_KINDS))
     proved = pc.and_(table.column("is_proof_complete"), pc.not_equal(table.column("outcome"), "failed"))
-    table = table.append_column("states", is_state.cast(pa.int64())).append_column("proved", proved.cast(pa.int64()))
+    depth = table.column("depth_from_root")
+    told = pc.if_else(pc.and_(proved, pc.greater(depth, 0)), depth, pa.scalar(None, pa.uint32()))
+    for name, column in (("states", is_state.cast(pa.int64())), ("proved", proved.cast(pa.int64())), ("depth", told)):
+        table = table.append_column(name, column)
     wanted: list[tuple[str | list[str], str]] = [
         ([], "count_all"),
         ("states", "sum"),
         ("proved", "max"),
+        ("depth", "min"),
         *((name, "sum") for name in _SUMS),
     ]
     found = table.group_by(["run_id", "theorem_name"], use_threads=False).aggregate(wanted)
     for row in found.to_pylist():
         sums = {name: row[f"{name}_sum"] for name in _SUMS}
         spent = Spent(rows=row["count_all"], states=row["states_sum"], **sums)
-        yield row["run_id"], row["theorem_name"], Side(bool(row["proved_max"]), spent)
+        yield row["run_id"], row["theorem_name"], Side(bool(row["proved_max"]), spent, row["depth_min"])
 
 
 def _change(before: Side | None, after: Side | None) -> Change:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ekiden_orchestrator.commands import store_queries, store_report
+from ekiden_orchestrator.commands import store_queries, store_report, store_runs
 from ekiden_orchestrator.commands.store_options import (
     FILLING,
     KEEPING,
@@ -24,6 +24,7 @@ from ekiden_orchestrator.errors import CommandError
 
 app = typer.Typer(name="store", help="Keep, count, show and hand on attempts at proofs.", no_args_is_help=True)
 
+app.add_typer(store_runs.app)
 app.add_typer(store_queries.app)
 app.add_typer(store_report.app)
 
@@ -161,6 +162,22 @@ def export(
         show_data_set(export_data_set(settings, mix, out), out, as_json=as_json)
     else:
         show_exported(export_attempt_to(settings, attempt, run, out), out, as_json=as_json)
+
+
+@app.command(rich_help_panel=MAKING)
+def verify(
+    data_set: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a data set.", show_default=False)],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Tell whether a data set is still what its manifest says. Ends with 1 if it is not."""
+    from ekiden_orchestrator.commands.store_display import show_verified
+    from ekiden_store.exports_verify import verify_data_set
+
+    problems = verify_data_set(data_set)
+    show_verified(problems, data_set, as_json=as_json)
+    if problems:
+        raise typer.Exit(NOT_OK)
 
 
 @app.command(rich_help_panel=MAKING)

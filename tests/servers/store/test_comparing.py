@@ -64,7 +64,7 @@ def test_what_was_spent_is_told_and_what_is_not_known_is_no_zero(tmp_path: Path)
         "gained",
         "newly_proved",
         Side(False, Spent(rows=2, states=2)),
-        Side(True, Spent(rows=8, states=6, cost_nanodollars=11, tokens_in=7, tokens_out=2, duration_ms=3)),
+        Side(True, Spent(rows=8, states=6, cost_nanodollars=11, tokens_in=7, tokens_out=2, duration_ms=3), depth=2),
     )
     assert found.after.spent == Spent(25, 22, cost_nanodollars=111, tokens_in=7, tokens_out=2, duration_ms=3)
     assert found.before.spent.cost_nanodollars is None
