@@ -2,23 +2,27 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ekiden_store.arrow import pa, pc, pq
-from ekiden_store.columns import REFERENCE_COLUMNS, SCHEMA_VERSION, Origin, StatePpIs
+from ekiden_store.columns import COLUMNS, REFERENCE_COLUMNS, SCHEMA_VERSION, Origin, StatePpIs
 from ekiden_store.errors import StoreError, StoreVersionError, one_line
+from ekiden_store.foreign import foreign_rows, require_own_values
 from ekiden_store.layout import Layout
 from ekiden_store.parts import stored_contents, writing_part
 from ekiden_store.row_ids import known_ids
+from ekiden_store.sampling_hashes import Distinct, text_numbers
 from ekiden_store.schema import conformed
 from ekiden_store.snapshot import take_snapshot
 
 _BATCH_ROWS = 16_384
 _REQUIRED = tuple(column.name for column in REFERENCE_COLUMNS[:12])  # older files lack the last two
 _LABELS = next(column.choices for column in REFERENCE_COLUMNS if column.name == "label")
+_NAMES = tuple(column.name for column in COLUMNS)
 _NOT_SCORED = (0.0, -1e6)  # what a search stores for a state that it gave no score
 
 
@@ -55,7 +59,8 @@ def import_parquet(
         state_pp_is: Whether `state_pp` is the state after the tactic, as the search writes it, or the state before it,
             as known proofs are written, or mixed: see `_holds_before`. The file does not tell.
         origin: Where the rows come from, if they do not say.
-        run_id: The run that they belong to, if they do not say; None: the name of the file.
+        run_id: The run that they belong to, if they do not say; None: the name of the file. Their attempts are named by
+            the run, the theorem and the hash of the file: another file of the run numbers its states anew.
 
     Raises:
         StoreVersionError: A newer Ekiden wrote the file.
@@ -65,7 +70,7 @@ def import_parquet(
         with layout.changing_parts(wait=True), layout.giving_ids():
             with path.open("rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            with pq.ParquetFile(path, pre_buffer=False) as source:
+            with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as source:
                 is_ours = _is_ours(source, path)
                 if sha256 in stored_contents(layout.parts).imports:
                     return Import(rows=0, known=source.metadata.num_rows, sha256=sha256)
@@ -84,10 +89,12 @@ def import_parquet(
 
 
 def _is_ours(source: Any, path: Path) -> bool:
-    names = set(source.schema_arrow.names)
+    names: Counter[str] = Counter(source.schema_arrow.names)
     missing = [name for name in _REQUIRED if name not in names]
     if missing:
         raise StoreError(f"{str(path)!r} is not a trajectory file: it lacks {', '.join(map(repr, missing))}.")
+    if twice := [name for name in _NAMES if names[name] > 1]:
+        raise StoreError(f"{str(path)!r} has several columns {twice[0]!r}. Leave all but one out.")
     found: dict[bytes, bytes] = source.metadata.metadata or {}
     try:
         version: object = json.loads(found.get(b"ekiden.schema_version", b"0"))
@@ -97,17 +104,32 @@ def _is_ours(source: Any, path: Path) -> bool:
         raise StoreVersionError(
             f"{str(path)!r} has schema version {version!r}; this Ekiden knows {SCHEMA_VERSION}. Upgrade it."
         )
-    return version > 0 and "row_id" in names
+    if "row_id" in names:
+        if version == 0 and (lacking := [name for name in _NAMES if name not in names]):  # made by another tool
+            raise StoreError(
+                f"{str(path)!r} has the ids of rows of a store, but lacks {', '.join(map(repr, lacking))}. "
+                "Write all columns, or leave 'row_id' out: then they are taken for other rows."
+            )
+        return True
+    return False
 
 
 def _own_rows(source: Any, layout: Layout) -> Iterator[Any]:
+    ids = Distinct()
+    rows = 0
+    columns = [name for name in _NAMES if name in source.schema_arrow.names]
     with take_snapshot(layout) as snapshot:
-        for batch in source.iter_batches(batch_size=_BATCH_ROWS):
-            table = conformed(pa.Table.from_batches([batch]))
+        for batch in source.iter_batches(batch_size=_BATCH_ROWS, columns=columns):
+            table = foreign_rows(pa.Table.from_batches([batch]))
+            require_own_values(table)
+            ids.add(text_numbers(table.column("row_id")))
+            rows += table.num_rows
             known = known_ids(snapshot, table.column("row_id").to_pylist())
             if known:
                 table = table.filter(pc.invert(pc.is_in(table.column("row_id"), pa.array(list(known), pa.string()))))
             yield table
+    if len(ids) < rows:
+        raise StoreError(f"{rows - len(ids)} rows have an id that another row of the file has. Leave them out.")
 
 
 class _Marks(NamedTuple):
@@ -123,7 +145,7 @@ class _Marks(NamedTuple):
 def _marked_rows(source: Any, marks: _Marks) -> Iterator[Any]:
     first = 0
     for batch in source.iter_batches(batch_size=_BATCH_ROWS, columns=_reference_names(source)):
-        table = conformed(pa.Table.from_batches([batch]))
+        table = foreign_rows(pa.Table.from_batches([batch]))
         numbers = range(first, first + batch.num_rows)
         label, state = table.column("label"), table.column("state_pp")
         is_before = _holds_before(table, marks.state_pp_is)
@@ -131,7 +153,7 @@ def _marked_rows(source: Any, marks: _Marks) -> Iterator[Any]:
             "label": pc.if_else(pc.is_in(label, pa.array(_LABELS)), label, "unknown"),
             "row_id": pa.array([f"{marks.ids}:{number}" for number in numbers], pa.string()),
             "run_id": pa.repeat(marks.run_id, batch.num_rows),
-            "attempt_id": pc.binary_join_element_wise(marks.run_id, table.column("theorem_name"), "/"),
+            "attempt_id": pc.binary_join_element_wise(marks.run_id, table.column("theorem_name"), marks.ids[:8], "/"),
             "step": pa.array(numbers, pa.uint32()),
             "state_before": pc.if_else(is_before, state, pa.scalar(None, pa.string())),
             "state_after": pc.if_else(is_before, pa.scalar(None, pa.string()), state),
