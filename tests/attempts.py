@@ -10,6 +10,7 @@ AWKWARD = ('Nat.<add> & "zero"', "定理 ∀ε>0 — Ünïcödé", "$\\alpha$ </
 RUNS = ("first <run> & co", "zweiter-Lauf-ü", "third", "")
 MODELS = ("prover-7b", "big & <bold>", "")
 FAILURES = ("lean_error", "timeout", "unknown identifier <x> & $y$", "")
+START_MS, DAY_MS = 1_767_225_600_000, 86_400_000
 KEY = "ghp_" + "a1B2" * 9
 
 
@@ -35,7 +36,9 @@ def attempts(shape: Shape) -> Iterator[Step]:
     chance = random.Random(shape.seed)
     for place, iteration in enumerate(shape.iterations):
         run = RUNS[place % len(RUNS)]
-        blank = Step(theorem_name="", kind="message", run_id=run, iteration=iteration, timestamp_ms=place * 86_400_000)
+        blank = Step(
+            theorem_name="", kind="message", run_id=run, iteration=iteration, timestamp_ms=START_MS + place * DAY_MS
+        )
         yield replace(
             blank, kind="model_call", attempt_id="whole", model=MODELS[0], cost_nanodollars=7_000_000, tokens_in=10
         )
@@ -46,9 +49,10 @@ def attempts(shape: Shape) -> Iterator[Step]:
             yield from _attempt(mine, chance, ease=0.15 + 0.12 * place + 0.4 / (1 + number), costs=shape.costs)
     for number in range(shape.theorems // 4):
         yield from _copied(f"copied_{number}")
+    yield Step(theorem_name="given up", kind="tool_call", failure_kind=KEY, outcome="failed", timestamp_ms=START_MS)
     yield Step(
         theorem_name="given up", kind="tactic", tactic_applied="exact sorry", is_proof_complete=True, label="positive",
-        depth_from_root=1, iteration=0, failure_kind=KEY, outcome="ok",
+        depth_from_root=1, iteration=0, timestamp_ms=START_MS, outcome="ok",
     )  # fmt: skip
 
 
@@ -85,6 +89,13 @@ def _attempt(blank: Step, chance: random.Random, *, ease: float, costs: bool) ->
 
 
 def _copied(theorem: str) -> Iterator[Step]:
-    node = Step(theorem_name=theorem, kind="tactic", origin="ground_truth", label="positive", run_id="negatives")
+    node = Step(
+        theorem_name=theorem,
+        kind="tactic",
+        origin="ground_truth",
+        label="positive",
+        run_id="negatives",
+        timestamp_ms=START_MS,
+    )
     yield replace(node, state_pp=f"⊢ {theorem}")
     yield replace(node, step=1, tactic_applied="simp", depth_from_root=1, is_proof_complete=True)

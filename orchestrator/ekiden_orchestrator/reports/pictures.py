@@ -35,15 +35,11 @@ _STYLE = {
     "text.parse_math": False,
     "font.size": 9.5,
     "font.family": "DejaVu Sans",
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.edgecolor": COLOURS["faint"],
     "axes.labelcolor": COLOURS["faint"],
-    "axes.titlecolor": COLOURS["ink"],
     "text.color": COLOURS["ink"],
     "xtick.color": COLOURS["faint"],
     "ytick.color": COLOURS["faint"],
@@ -91,12 +87,14 @@ def png(draws: Sequence[tuple[str, Drawing]], title: str) -> bytes:
         CommandError: matplotlib is not installed.
     """
     with _styled("png") as figure_type:
-        figure = figure_type(figsize=(2 * _WIDTH + 0.6, 3.3 * ((len(draws) + 1) // 2) + 0.5), layout="constrained")
-        figure.suptitle(title, x=0.012, ha="left", fontsize=11, color=COLOURS["faint"])
-        figure.get_layout_engine().set(wspace=0.06, hspace=0.06)
-        for axes, (heading, draw) in zip(figure.subplots((len(draws) + 1) // 2, 2).flat, draws, strict=True):
-            draw(axes)
-            axes.set_title(heading, pad=26 if axes.get_legend() else 8)
+        rows = (len(draws) + 1) // 2
+        figure = figure_type(figsize=(2 * _WIDTH + 0.6, 3.5 * rows + 0.4), layout="constrained")
+        figure.suptitle(title, x=0.012, ha="left", fontsize=10.5, color=COLOURS["faint"])
+        for panel, (heading, draw) in zip(
+            figure.subfigures(rows, 2, wspace=0.04, hspace=0.04).flat, draws, strict=True
+        ):
+            panel.suptitle(heading, x=0.02, ha="left", fontsize=12, weight="bold")
+            draw(panel.subplots())
         file = io.BytesIO()
         figure.savefig(file, format="png", dpi=150, facecolor=COLOURS["paper"], metadata={"Software": None})
     return file.getvalue()

@@ -214,6 +214,7 @@ def _stacked(axes: Any, places: list[float], stack: list[Bars]) -> None:
     for bars in stack:
         axes.bar(places, bars.values, bottom=bottom, width=0.72, color=bars.colour, label=bars.name)
         bottom = [start + value for start, value in zip(bottom, bars.values, strict=True)]
+    axes.set_ylim(0, 1.06 * max([*bottom, 0.0]) or 1)
     axes.grid(visible=True, axis="y")
 
 

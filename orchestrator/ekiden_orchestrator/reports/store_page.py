@@ -72,7 +72,8 @@ def page_of(report: Report) -> str:
         ) from error
     progress = report.progress
     sections = sections_of(progress) if progress.whole.rows else []
-    drawn = {chart.name: svg(chart.name, chart.draw, height=chart.height) for each in sections for chart in each.charts}
+    charts = [part.chart for section in sections for part in section.parts if part.chart]
+    drawn = {chart.name: svg(chart.name, chart.draw, height=chart.height) for chart in charts}
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(
         files("ekiden_orchestrator.reports").joinpath("store_report.html").read_text(encoding="utf-8")

@@ -73,6 +73,19 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A picture and its numbers.
+
+    Attributes:
+        tables: The numbers.
+        chart: The picture; None: there is none.
+    """
+
+    tables: list[Table]
+    chart: Chart | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A question and its answer.
 
@@ -80,15 +93,13 @@ class Section:
         name: What it is called in the page.
         title: The question.
         text: How the numbers are to be read.
-        charts: Pictures.
-        tables: The numbers.
+        parts: The answer.
     """
 
     name: str
     title: str
     text: str
-    charts: list[Chart] = field(default_factory=list[Chart])
-    tables: list[Table] = field(default_factory=list[Table])
+    parts: list[Part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,19 +195,13 @@ def _success(progress: Progress) -> Section:
         rows,
         note=_cut(len(shown), len(progress.iterations), "iterations"),
     )
+    says = f"Share of the theorems {whole} that each iteration proved, and that were proved up to it."
     return Section(
         "success",
         "Success over iterations",
         "A theorem is proved when an attempt completed a proof without sorry. Copied proofs and labels prove nothing. "
         f"Shares are of the theorems {whole}. The interval is Wilson’s: few theorems tell little.",
-        [
-            Chart(
-                "success",
-                f"Share of theorems {whole} that each iteration proved.",
-                lambda axes: charts.draw_success(axes, progress),
-            )
-        ],
-        [table],
+        [Part([table], Chart("success", says, lambda axes: charts.draw_success(axes, progress)))],
     )
 
 
@@ -230,19 +235,23 @@ def _depth(progress: Progress) -> Section:
         "Most early proofs are one step, so a share of proved theorems tells little without the length of the proofs. "
         "The length of a theorem’s proof is the number of tactics of its shortest one.",
         [
-            Chart(
-                "lengths",
-                "Theorems that each iteration proved, by the tactics of the shortest proof.",
-                lambda axes: charts.draw_lengths(axes, progress),
+            Part(
+                [Table("Theorems proved, by the tactics of the shortest proof", ["iteration", *names], lengths)],
+                Chart(
+                    "lengths",
+                    "Theorems that each iteration proved, by the tactics of the shortest proof.",
+                    lambda axes: charts.draw_lengths(axes, progress),
+                ),
             ),
-            Chart("depths", "States at each depth, by label.", lambda axes: charts.draw_depths(axes, progress)),
-        ],
-        [
-            Table("Theorems proved, by the tactics of the shortest proof", ["iteration", *names], lengths),
-            Table(
-                "States by depth; theorems whose search came as deep, and whose shortest proof ended there",
-                ["depth", "positive", "negative", "unknown", "searched as deep", "proved there", "share"],
-                rows,
+            Part(
+                [
+                    Table(
+                        "States by depth; theorems whose search came as deep, and whose shortest proof ended there",
+                        ["depth", "positive", "negative", "unknown", "searched as deep", "proved there", "share"],
+                        rows,
+                    )
+                ],
+                Chart("depths", "States at each depth, by label.", lambda axes: charts.draw_depths(axes, progress)),
             ),
         ],
     )
@@ -255,7 +264,8 @@ def _labels(progress: Progress) -> Section:
         for each in progress.iterations[-MOST_ITERATIONS:]
         if each.group.labels.total
     ]
-    by_iteration.append(["all", *_counts(total), _positive(total)])
+    if len(by_iteration) > 1:
+        by_iteration.append(["all", *_counts(total), _positive(total)])
     by_origin = [
         [origin.replace("_", " "), *_counts(labels), _positive(labels)]
         for origin, labels in progress.labels_by_origin.items()
@@ -266,18 +276,18 @@ def _labels(progress: Progress) -> Section:
         "States and tactics of searches by label; messages, calls and verdicts have none. Positive is what lies on a "
         "proof: of copied proofs (ground truth) that is every state, so watch where positives come from.",
         [
-            Chart(
-                "labels",
-                "Shares of the labels of states, by iteration and by origin.",
-                lambda axes: charts.draw_labels(axes, progress),
-                charts.labels_height(progress),
+            Part(
+                [
+                    Table("States by iteration", ["iteration", *head], by_iteration),
+                    Table("States by origin", ["origin", *head], by_origin),
+                ],
+                Chart(
+                    "labels",
+                    "Labels of states by iteration and by origin; at the right how many are positive, of how many.",
+                    lambda axes: charts.draw_labels(axes, progress),
+                    charts.labels_height(progress),
+                ),
             )
-        ],
-        [
-            Table(
-                "States by iteration", ["iteration", *head], [*by_iteration, ["all", *_counts(total), _positive(total)]]
-            ),
-            Table("States by origin", ["origin", *head], by_origin),
         ],
     )
 
@@ -285,7 +295,9 @@ def _labels(progress: Progress) -> Section:
 def _cost(progress: Progress) -> Section:
     head = ["spent", "a proof", "of it on failures", "tokens", "tokens a proof", "time", "time a proof"]
     shown = [(iteration_words(each.number), each.group) for each in progress.iterations[-MOST_ITERATIONS:]]
-    rows = [[name, f"{group.outcomes.proofs:,}", *_spent(group)] for name, group in [*shown, ("all", progress.whole)]]
+    if len(shown) > 1:
+        shown.append(("all", progress.whole))
+    rows = [[name, f"{group.outcomes.proofs:,}", *_spent(group)] for name, group in shown]
     spent = progress.whole.spent
     gaps: list[str] = []
     if spent.unpriced_calls:
@@ -299,13 +311,15 @@ def _cost(progress: Progress) -> Section:
         "All that was spent, on failed attempts and on a run as a whole too, divided by the theorems that were proved. "
         f"Times are added up, also of what ran side by side.{lack}",
         [
-            Chart(
-                "costs",
-                "What a proved theorem cost in each iteration.",
-                lambda axes: charts.draw_costs(axes, progress),
+            Part(
+                [Table("Costs by iteration", ["iteration", "proved", *head], rows)],
+                Chart(
+                    "costs",
+                    "What a proved theorem cost in each iteration.",
+                    lambda axes: charts.draw_costs(axes, progress),
+                ),
             )
         ],
-        [Table("Costs by iteration", ["iteration", "proved", *head], rows)],
     )
 
 
@@ -315,21 +329,17 @@ def _failures(progress: Progress) -> Section:
     if rest:
         shown.append((f"{len(progress.failures) - MOST_FAILURES:,} other reasons", rest))
     most = max(rows for _, rows in shown)
+    table = Table(
+        f"{progress.failed:,} failed rows by reason",
+        ["reason", "rows", "share"],
+        [[visible(kind) or "(no reason told)", f"{rows:,}", percent(rows, progress.failed)] for kind, rows in shown],
+        bars=[100 * rows / most for _, rows in shown],
+    )
     return Section(
         "failures",
         "Why attempts failed",
         "Rows of tactics, calls and verdicts that failed, by the reason that they name.",
-        tables=[
-            Table(
-                f"{progress.failed:,} failed rows by reason",
-                ["reason", "rows", "share"],
-                [
-                    [visible(kind) or "(no reason told)", f"{rows:,}", percent(rows, progress.failed)]
-                    for kind, rows in shown
-                ],
-                bars=[100 * rows / most for _, rows in shown],
-            )
-        ],
+        [Part([table])],
     )
 
 
@@ -351,15 +361,19 @@ def _runs(progress: Progress) -> Section:
         "runs",
         "Runs and models",
         "Shares are of the theorems that a run or model attempted; compare those that attempted the same.",
-        tables=[
-            Table(
-                "Runs, in the order in which they began",
-                ["run", "models", "iterations", "when", *head],
-                runs,
-                texts=4,
-                note=_cut(len(latest), len(progress.runs), "runs"),
-            ),
-            Table("Models, as rows name them", ["model", *head], models),
+        [
+            Part(
+                [
+                    Table(
+                        "Runs, in the order in which they began",
+                        ["run", "models", "iterations", "when", *head],
+                        runs,
+                        texts=4,
+                        note=_cut(len(latest), len(progress.runs), "runs"),
+                    ),
+                    Table("Models, as rows name them", ["model", *head], models),
+                ]
+            )
         ],
     )
 
