@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
-from ekiden_store.arrow import ds, pa
+from ekiden_store.arrow import ds, pa, pc
 from ekiden_store.errors import DamagedPartError, StoreError, one_line
 from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
@@ -20,6 +20,7 @@ from ekiden_store.segments import Segment, listed_segments
 _ATTEMPTS = 1_000
 IN_MEMORY_BYTES = 64 << 20
 _BATCH_ROWS = 32_768
+_READING = {"batch_readahead": 4, "fragment_readahead": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Snapshot:
         self._segments = segments
         self._open = open_
         self._dataset: Any | None = None
+        self._recent: Any | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -53,7 +55,7 @@ class Snapshot:
 
     def close(self) -> None:
         """Let go of the files."""
-        self._dataset = None
+        self._dataset = self._recent = None
         self._open.close()
 
     def dataset(self) -> Any:
@@ -65,11 +67,40 @@ class Snapshot:
             StoreError: There is no room for that file.
         """
         if self._dataset is None:
-            datasets = [rows_dataset(part.fragment for part in self._parts)] if self._parts else []
-            if self._segments or not datasets:
-                datasets.append(self._recent())
-            self._dataset = datasets[0] if len(datasets) == 1 else ds.dataset(datasets)
+            self._dataset = self._joined([part.fragment for part in self._parts])
         return self._dataset
+
+    def narrowed(self, where: Any) -> "Snapshot":
+        """Return a snapshot with all the rows that a filter lets through and few others, open as long as this one.
+
+        It is found out from the columns that the filter names alone, so that what lies in few places is read quickly.
+
+        Args:
+            where: Which rows: a pyarrow expression.
+
+        Raises:
+            StoreError: The filter cannot be used.
+            DamagedPartError: A part is damaged.
+        """
+        with _filter_told():
+            groups = [group for part in self._parts for group in part.fragment.split_by_row_group(where)]
+            scanner = rows_dataset(groups).scanner(columns=["__fragment_index"], filter=where, **_READING)
+        found: set[int] = set()
+        with _damage_told():
+            for batch in scanner.to_batches():
+                found.update(batch.column(0).unique().to_pylist())
+        narrow = Snapshot([], [], self.findings, ExitStack())
+        narrow._dataset = self._joined([groups[place] for place in sorted(found)])
+        return narrow
+
+    def _joined(self, fragments: list[Any]) -> Any:
+        """Return the rows of some fragments and those that are in no part yet."""
+        datasets = [rows_dataset(fragments)] if fragments else []
+        if self._segments or not datasets:
+            if self._recent is None:
+                self._recent = self._read_recent()
+            datasets.append(self._recent)
+        return datasets[0] if len(datasets) == 1 else ds.dataset(datasets)
 
     def scan(
         self,
@@ -99,27 +130,20 @@ class Snapshot:
             StoreError: There is no such column.
             DamagedPartError: A part is damaged.
         """
-        scanner = self._scanner([] if filter is None else None, filter, _BATCH_ROWS)
+        every = pc.field("kind").is_valid()  # with no filter, pyarrow counts all of a file that only a part is read of
+        scanner = self._scanner(None, every if filter is None else filter, _BATCH_ROWS)
         with _damage_told():
             return scanner.count_rows()
 
     def _scanner(self, columns: Sequence[str] | None, filter_: Any, batch_rows: int) -> Any:
-        known = ", ".join(STEP_SCHEMA.names)
         if unknown := [name for name in columns or () if name not in STEP_SCHEMA.names]:
-            raise StoreError(f"There is no column {unknown[0]!r}. The columns are {known}.")
-        try:
+            raise StoreError(f"There is no column {unknown[0]!r}. The columns are {', '.join(STEP_SCHEMA.names)}.")
+        with _filter_told():
             return self.dataset().scanner(
-                columns=None if columns is None else list(columns),
-                filter=filter_,
-                batch_size=batch_rows,
-                batch_readahead=4,
-                fragment_readahead=1,
+                columns=None if columns is None else list(columns), filter=filter_, batch_size=batch_rows, **_READING
             )
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            reason = str(error).partition(" in theorem_name")[0]  # pyarrow lists the whole schema after it
-            raise StoreError(f"The filter cannot be used: {reason}. The columns are {known}.") from error
 
-    def _recent(self) -> Any:
+    def _read_recent(self) -> Any:
         """Return the rows that are in no part yet."""
         tables: list[Any] = []
         held = 0
@@ -162,6 +186,17 @@ class Snapshot:
 def _read(reader: Any) -> Iterator[Any]:
     with _damage_told():
         yield from reader
+
+
+@contextmanager
+def _filter_told() -> Generator[None]:
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        reason = str(error).partition(" in theorem_name")[0]  # pyarrow lists the whole schema after it
+        raise StoreError(
+            f"The filter cannot be used: {reason}. The columns are {', '.join(STEP_SCHEMA.names)}."
+        ) from error
 
 
 @contextmanager

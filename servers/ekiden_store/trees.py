@@ -251,6 +251,7 @@ def read_trees(
     for name, value in (("attempt_id", attempt_id), ("run_id", run_id)):
         if value is not None:
             where = where & (pc.field(name) == value)
+    snapshot = snapshot.narrowed(where)
     rows = snapshot.count(where)
     if rows > most_rows:
         raise StoreError(

@@ -63,6 +63,7 @@ def attempt_steps(
     where: Any = (name == attempt_id) | pc.starts_with(name, pattern=f"{attempt_id}/")
     if run_id is not None:
         where = where & (pc.field("run_id") == run_id)
+    snapshot = snapshot.narrowed(where)
     found = snapshot.count(where)
     if not found:
         raise StoreError(f"The store has no attempt {attempt_id!r}{f' of the run {run_id!r}' if run_id else ''}.")
@@ -78,9 +79,14 @@ def attempt_steps(
 def read_steps(snapshot: "Snapshot", where: Any = None) -> Iterator[Step]:
     """Yield the rows that a filter lets through as steps."""
     for batch in snapshot.scan(filter=where, batch_rows=1_000):
-        for row in batch.to_pylist():
-            values: dict[str, Any] = {name: tuple(row[name]) if name in _TEXTS else row[name] for name in _NAMES}
-            yield Step(**values)
+        yield from steps_of(batch)
+
+
+def steps_of(rows: Any) -> Iterator[Step]:
+    """Yield the rows of a table or a batch, which has all columns, as steps."""
+    for row in rows.to_pylist():
+        values: dict[str, Any] = {name: tuple(row[name]) if name in _TEXTS else row[name] for name in _NAMES}
+        yield Step(**values)
 
 
 def line_of_step(step: Step) -> str:

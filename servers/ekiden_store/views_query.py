@@ -42,20 +42,20 @@ def newest_steps(snapshot: "Snapshot", where: Any, *, limit: int, cursor: str) -
     """
     if cursor:
         where = both(where, _before(cursor))
-    keys = heapq.nlargest(limit + 1, _keys(snapshot, where))
+    keys = heapq.nlargest(limit + 1, _keys(snapshot, where, limit + 1))
     if not keys:
         return [], ""
-    found = {
-        step.row_id: step
-        for step in read_steps(snapshot, both(where, pc.field("row_id").isin([key[2] for key in keys[:limit]])))
-    }
+    wanted = both(where, pc.field("row_id").isin([key[2] for key in keys[:limit]]))
+    found = {step.row_id: step for step in read_steps(snapshot.narrowed(wanted), wanted)}
     page = [found[key[2]] for key in keys[:limit]]
     last = keys[:limit][-1]
     return page, f"{last[0]},{last[1]},{last[2]}" if len(keys) > limit else ""
 
 
-def _keys(snapshot: "Snapshot", where: Any) -> Iterator[tuple[int, int, str]]:
-    for batch in snapshot.scan(columns=_KEY, filter=where):
+def _keys(snapshot: "Snapshot", where: Any, most: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the keys of the rows that may be among so many newest."""
+    for rows in snapshot.scan(columns=_KEY, filter=where):
+        batch = rows.take(pc.select_k_unstable(rows, most, sort_keys=[(name, "descending") for name in _KEY]))
         yield from zip(*(batch.column(name).to_pylist() for name in _KEY), strict=True)
 
 

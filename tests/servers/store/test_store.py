@@ -276,3 +276,23 @@ def test_a_program_that_only_appends_does_not_wait_for_pyarrow(tmp_path: Path):
     )
     subprocess.run([sys.executable, "-c", program, tmp_path], check=True)
     assert states(Store(tmp_path)) == [0]
+
+
+def test_a_snapshot_is_narrowed_to_few_rows_that_hold_all_that_is_looked_for(tmp_path: Path):
+    store = Store(tmp_path)
+    with store.writer(segment_bytes=1) as writer:
+        for number in range(40_000 // 400):
+            names = [f"t{place * 7 % 1000:03}" for place in range(number * 400, number * 400 + 400)]
+            writer.append([Step(theorem_name=name, kind="tactic", state_pp=name) for name in names])
+    store.compact()
+    with store.writer() as writer:
+        writer.append([Step(theorem_name=name, kind="message") for name in ("t001", "t002")])
+        with store.snapshot() as snapshot:
+            for where in (pc.field("theorem_name") == "t001", pc.field("state_pp") == "t999"):
+                narrow = snapshot.narrowed(where)
+                assert narrow.scan(filter=where).read_all() == snapshot.scan(filter=where).read_all()
+                assert narrow.count(where) == snapshot.count(where) >= 40
+                assert narrow.count() < 20_000
+            assert snapshot.narrowed(pc.field("theorem_name") == "nobody").count() == 2
+            with pytest.raises(StoreError, match=r"The filter cannot be used: No match.*The columns are theorem_name"):
+                snapshot.narrowed(pc.field("nothing") == 1)
