@@ -33,7 +33,7 @@ _WIDTH = 4.8
 _STYLE = {
     "svg.fonttype": "none",
     "text.parse_math": False,
-    "font.size": 9.5,
+    "font.size": 10.5,
     "font.family": "DejaVu Sans",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -46,7 +46,7 @@ _STYLE = {
     "grid.color": COLOURS["grid"],
     "grid.linewidth": 0.8,
     "legend.frameon": False,
-    "legend.fontsize": 8.5,
+    "legend.fontsize": 9.5,
     "legend.handlelength": 1.0,
     "legend.handleheight": 0.9,
     "legend.columnspacing": 1.2,

@@ -45,17 +45,29 @@ def draw_success(axes: Any, progress: Progress) -> None:
     so_far = [100 * (progress.iterations[i].so_far.value or 0.0) for i in numbered]
     if len(numbered) > 1:
         axes.plot(
-            [places[i] for i in numbered], so_far, color=COLOURS["positive"], marker="s", markersize=3.5,
-            linewidth=1.6, label="up to here, all together", drawstyle="default",
+            [places[i] for i in numbered], so_far, color=COLOURS["positive"], marker="s", markersize=3.5 if len(numbered) <= MOST_BARS else 0,
+            linewidth=1.6, label="all up to here",
         )  # fmt: skip
-    axes.errorbar(
-        [place for place, _ in told], values, yerr=[below, above], color=COLOURS["line"], marker="o", markersize=5,
-        linestyle="none", elinewidth=1.4, capsize=2.5, label="this iteration, with its 95% interval",
-    )  # fmt: skip
+    _points(axes, [place for place, _ in told], values, below, above)
     axes.set_ylim(0, min(104.0, 1.1 * max([5.0, *so_far, *(v + a for v, a in zip(values, above, strict=True))])))
     axes.set_ylabel("% of theorems asked" if progress.asked is not None else "% of theorems attempted")
     _iterations_below(axes, places, names)
     _legend(axes, columns=2)
+
+
+def _points(axes: Any, places: list[float], values: list[float], below: list[float], above: list[float]) -> None:
+    """Draw shares with their intervals: a bar at each, or a band where there are many."""
+    name, colour = "this iteration, 95% interval", COLOURS["line"]
+    if len(places) <= MOST_BARS:
+        axes.errorbar(
+            places, values, yerr=[below, above], color=colour, marker="o", markersize=5, linestyle="none",
+            elinewidth=1.4, capsize=2.5, label=name,
+        )  # fmt: skip
+        return
+    low = [value - less for value, less in zip(values, below, strict=True)]
+    high = [value + more for value, more in zip(values, above, strict=True)]
+    axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(places, values, color=colour, marker="o", markersize=2, linewidth=0.8, label=name)
 
 
 def draw_lengths(axes: Any, progress: Progress) -> None:
@@ -86,7 +98,7 @@ def draw_depths(axes: Any, progress: Progress) -> None:
         rows = {depth: float(getattr(at.labels, label)) for depth, at in progress.depths.items()}
         return [*(rows[depth] for depth in shown), *([sum(rows[depth] for depth in beyond)] if beyond else [])]
 
-    _stacked(axes, places, [Bars(label, COLOURS[label], counted(label)) for label in _LABELS])
+    _stacked(axes, places, [Bars(label, COLOURS[label], counted(label)) for label in _shown_labels(progress)])
     axes.set_xlabel("tactics below the root")
     axes.set_ylabel("states")
     _whole_numbers(axes)
@@ -103,23 +115,23 @@ def draw_depths(axes: Any, progress: Progress) -> None:
     _legend(axes, columns=3)
 
 
-def draw_labels(axes: Any, progress: Progress) -> None:
-    """Draw the shares of labels, by iteration and by where rows come from."""
+def draw_labels(axes: Any, progress: Progress, *, most: int = MOST_BARS) -> None:
+    """Draw the shares of labels, by the last iterations and by where rows come from."""
     rows: list[tuple[str, LabelCounts]] = [
         (f"iteration {iteration.number}" if iteration.number is not None else "no iteration", iteration.group.labels)
         for iteration in progress.iterations
         if iteration.group.labels.total
-    ][-MOST_BARS:]
+    ][-most:]
     gap = len(rows)
     rows += [(origin.replace("_", " "), labels) for origin, labels in progress.labels_by_origin.items()]
     places = [place + (0.6 if place >= gap else 0.0) for place in range(len(rows))]
     left = [0.0] * len(rows)
-    for label in _LABELS:
+    for label in _shown_labels(progress):
         widths = [100 * getattr(labels, label) / labels.total for _, labels in rows]
         axes.barh(places, widths, left=left, height=0.72, color=COLOURS[label], label=label)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     for place, (_, labels) in zip(places, rows, strict=True):
-        axes.text(102, place, f"{labels.positive / labels.total:.1%} of {amount(labels.total)}", va="center", size=8)
+        axes.text(102, place, f"{labels.positive / labels.total:.1%} of {amount(labels.total)}", va="center", size=9)
     axes.set_yticks(places, [name for name, _ in rows])
     axes.set_xlim(0, 100)
     axes.set_xticks([0, 25, 50, 75, 100], ["0%", "25%", "50%", "75%", "100%"])
@@ -127,6 +139,10 @@ def draw_labels(axes: Any, progress: Progress) -> None:
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     _legend(axes, columns=3)
+
+
+def _shown_labels(progress: Progress) -> list[str]:
+    return [label for label in _LABELS if label != "unknown" or progress.whole.labels.unknown]
 
 
 def labels_height(progress: Progress) -> float:
@@ -158,7 +174,7 @@ def draw_costs(axes: Any, progress: Progress) -> None:
         if len(places) <= MOST_BARS // 2:
             shown = words(value) if value is not None else "no proof" if not group.outcomes.proofs else "unknown"
             axes.annotate(
-                shown, (place, value or 0.0), xytext=(0, 3), textcoords="offset points", ha="center", size=8,
+                shown, (place, value or 0.0), xytext=(0, 3), textcoords="offset points", ha="center", size=9,
                 color=COLOURS["ink"] if value is not None else COLOURS["faint"],
             )  # fmt: skip
     axes.set_ylim(0, 1.15 * top or 1)
@@ -203,7 +219,8 @@ def _places(progress: Progress) -> tuple[list[float], list[str]]:
 def _iterations_below(axes: Any, places: list[float], names: list[str]) -> None:
     axes.set_xlabel("iteration")
     step = 1 + (len(places) - 1) // 12
-    chosen = [i for i in range(len(places)) if not i % step or names[i] == "none"]
+    apart = places[-1] - 0.8 * step if names[-1:] == ["none"] else float("inf")
+    chosen = [i for i in range(len(places)) if names[i] == "none" or (not i % step and places[i] < apart)]
     axes.set_xticks([places[i] for i in chosen], [names[i] for i in chosen])
     axes.set_xlim(-0.7, max([*places, 1.0]) + 0.7)
     axes.grid(visible=True, axis="y")

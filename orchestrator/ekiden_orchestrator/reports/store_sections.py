@@ -32,6 +32,7 @@ MOST_ITERATIONS = 200
 MOST_FAILURES = 15
 MOST_DEPTHS = 40
 NO_NAME = "(none)"
+_MOST_IN_PANEL = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def figures_of(progress: Progress) -> list[Figure]:
     else:
         price = money(per_proof.nanodollars)
         lost = f", {money(per_proof.nanodollars_of_failures)} of it on theorems that stayed unproved"
-        cost = f"all {money(spent.cost_nanodollars)} spent, divided by {theorems(outcomes.proofs)}{lost}."
+        cost = f"All {money(spent.cost_nanodollars)} spent, divided by {theorems(outcomes.proofs)}{lost}."
     return [
         Figure("Proved", share_words(whole.success), f"{of}{interval}."),
         Figure("Attempted", f"{outcomes.attempted:,}", tried),
@@ -168,7 +169,7 @@ def panels_of(progress: Progress) -> list[tuple[str, Drawing]]:
     return [
         ("Success over iterations", lambda axes: charts.draw_success(axes, progress)),
         ("Depth of states", lambda axes: charts.draw_depths(axes, progress)),
-        ("Label balance", lambda axes: charts.draw_labels(axes, progress)),
+        ("Label balance", lambda axes: charts.draw_labels(axes, progress, most=_MOST_IN_PANEL)),
         ("Cost of a proof", lambda axes: charts.draw_costs(axes, progress)),
     ]
 
