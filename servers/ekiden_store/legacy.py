@@ -84,7 +84,7 @@ def import_parquet(
                         part.write(table)
                     part.contents.imports.add(sha256)
                 return Import(rows=part.rows, known=source.metadata.num_rows - part.rows, sha256=sha256)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise StoreError(f"{str(path)!r} cannot be imported: {one_line(error)}") from error
 
 

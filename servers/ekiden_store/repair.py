@@ -1,6 +1,8 @@
 """What a crash left behind: found, put right and reported."""
 
+import errno
 import os
+import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from ekiden_store.errors import DamagedPartError, StoreError
 from ekiden_store.layout import Finding, Layout
 from ekiden_store.segments import Segment, listed_segments, sealed, torn_bytes
 
+_MAY_NOT_WRITE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}  # it can be read all the same
 _MAGIC = b"PAR1"  # a Parquet file begins and ends with it
 
 
@@ -16,7 +19,7 @@ class Report:
     """What was found wrong with a store, and put right.
 
     Attributes:
-        is_complete: Whether all was looked at; not so while another process compacts, or if nothing may be written.
+        is_complete: Whether all was looked at; not so while another process compacts, or if nothing can be written.
         findings: What was wrong.
     """
 
@@ -49,7 +52,7 @@ def repair(layout: Layout, *, deep: bool) -> Report:
             for segment in listed_segments(layout.wal):
                 _cut_torn_tail(segment, report.findings)
     except OSError as error:
-        if not is_read_only(layout.folder):
+        if error.errno not in _MAY_NOT_WRITE or not layout.folder.is_dir():
             raise StoreError(f"The store {str(layout.folder)!r} cannot be checked: {error}.") from error
         report.is_complete = False
     return report
@@ -127,7 +130,7 @@ def _require_sound(layout: Layout, path: Path, deep: bool, findings: list[Findin
 
 def _move_aside(layout: Layout, path: Path, why: str, findings: list[Finding]) -> None:
     layout.aside.mkdir(exist_ok=True)
-    path.replace(layout.aside / path.name)
+    shutil.move(path, layout.aside / path.name)  # the folders may lie on different disks
     findings.append(Finding("damaged_part", path.name, f"it was moved to the folder 'aside': {why}"))
 
 

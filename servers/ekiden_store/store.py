@@ -4,11 +4,11 @@ import json
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ekiden_files import write_new
+from ekiden_files import sync_folder, write_new
 from ekiden_store.columns import SCHEMA_VERSION, Origin, StatePpIs
 from ekiden_store.errors import NotStoredError, StoreError, StoreVersionError
 from ekiden_store.layout import Layout
@@ -46,7 +46,8 @@ class Store:
             StoreError: It is not there, cannot be made, or is something else.
         """
         self.folder = folder
-        self._layout = Layout(folder)
+        self._layout = Layout(folder.absolute())  # wherever this process goes
+        self._require_utf8()
         if create and not self._layout.about.exists():
             self._create()
         self._require_known_version()
@@ -164,6 +165,8 @@ class Store:
             self._layout.wal.mkdir(parents=True, exist_ok=True)
             self._layout.parts.mkdir(exist_ok=True)
             write_new(self._layout.about, json.dumps(about) + "\n", sync=True)
+            with suppress(PermissionError):  # it need not be ours
+                sync_folder(self._layout.folder.parent)
         except FileExistsError:
             if not self._layout.about.exists():
                 raise StoreError(
@@ -172,16 +175,27 @@ class Store:
         except OSError as error:
             raise StoreError(f"The store {str(self.folder)!r} cannot be made: {error.strerror}.") from error
 
+    def _require_utf8(self) -> None:
+        try:
+            str(self._layout.folder).encode()
+        except UnicodeEncodeError:  # pyarrow opens no such file
+            raise StoreError(f"The path {str(self.folder)!r} is no UTF-8. Give the folder another name.") from None
+
     def _require_known_version(self) -> None:
         try:
             about: object = json.loads(self._layout.about.read_bytes())
         except FileNotFoundError:
             raise StoreError(f"There is no trajectory store in {str(self.folder)!r}.") from None
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{str(self._layout.about)!r} cannot be read: {error}.") from error
+        except OSError as error:
+            raise StoreError(f"{str(self._layout.about)!r} cannot be read: {error.strerror}.") from error
+        except ValueError:
+            about = None
         version = cast("dict[str, object]", about).get("version") if isinstance(about, dict) else None
         if not isinstance(version, int):
-            raise StoreError(f"{str(self._layout.about)!r} does not tell of a trajectory store.")
+            raise StoreError(
+                f"{str(self._layout.about)!r} does not tell of a trajectory store. If the folder is one, delete this "
+                "file: the rows are in others, and it is made again."
+            )
         if version > SCHEMA_VERSION:
             raise StoreVersionError(
                 f"The store {str(self.folder)!r} has version {version}; this Ekiden knows {SCHEMA_VERSION}. Upgrade it."
