@@ -70,6 +70,10 @@ class Display:
         self._line(f"  Models:   {undertaking.models}" + (f"; {budget}" if undertaking.asks else ""))
         self._line(f"  Results:  {undertaking.output}")
 
+    def note(self, text: str) -> None:
+        """Say that something was unusual."""
+        self._line(f"  Note: {text}")
+
     def begin(self, problem: Problem) -> None:
         """Say which problem comes next, where somebody waits for it."""
         self._number += 1

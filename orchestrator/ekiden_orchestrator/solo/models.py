@@ -41,6 +41,8 @@ class ProblemModels:
         address: The proxy's address.
         token: The token of the problem's budget.
         routes: Whether the upstream takes a provider and an effort.
+        budget: The id of the problem's budget.
+        asked: How many calls were made.
         spending: What its calls have cost and how they ended, once it is closed.
     """
 
@@ -48,19 +50,22 @@ class ProblemModels:
     address: str = ""
     token: str = field(default="", repr=False)
     routes: bool = False
+    budget: str = ""
+    asked: int = 0
     spending: Spending | None = None
 
     def ask(self, prompt: str, *, time_limit_s: float) -> Reply:
         """Ask once; an error is a reply as well."""
         if not self.address:
             return {"error": NO_MODELS}
+        self.asked += 1
         limit_s = max(1.0, min(self.llm.http_timeout_seconds, time_limit_s))
         return anyio.run(self._ask, prompt, limit_s)
 
     async def _ask(self, prompt: str, limit_s: float) -> Reply:
         import httpx2
 
-        headers = {"Authorization": f"Bearer {self.token}"}
+        headers = {"Authorization": f"Bearer {self.token}", "x-ekiden-purpose": purpose_of(self.asked)}
         try:
             with anyio.fail_after(limit_s):
                 async with httpx2.AsyncClient(timeout=limit_s, trust_env=False) as client:
@@ -115,7 +120,7 @@ class RunModels:
             yield ProblemModels(self.llm)
             return
         opened = self._ledger.open_budget(_name(problem), Caps(), parent=self._run, role="problem")
-        models = ProblemModels(self.llm, self._proxy.url, opened.token, self.routes)
+        models = ProblemModels(self.llm, self._proxy.url, opened.token, self.routes, opened.budget)
         try:
             yield models
         finally:
@@ -156,6 +161,11 @@ def open_models(
         stack.callback(proxy.close, drain_s=_DRAIN_S)
         routes = chosen is not None and chosen.is_openrouter
         yield RunModels(llm, routes, source.has_keys, opened_ledger, proxy, run)
+
+
+def purpose_of(call: int) -> str:
+    """Return what the ledger notes of a problem's call, 1-based, so that the call and its log entry can be matched."""
+    return f"call {call}"
 
 
 def _reply(answer: object) -> Reply:

@@ -1,13 +1,15 @@
 """What a Solo run leaves: a record for each problem, in one file that is written whole after each of them."""
 
+import hashlib
 import json
+import secrets
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ekiden_config import JudgeName
-from ekiden_judge import Problem
+from ekiden_judge import Problem, Verdict
 from ekiden_orchestrator.judging import read_bounded
 from ekiden_orchestrator.marathon.folder import write_whole
 from ekiden_orchestrator.solo.errors import SoloError
@@ -40,6 +42,7 @@ class LogEntry(BaseModel):
     request: dict[str, str] = Field(default_factory=dict[str, str], description="Values that are no texts, as JSON.")
     reply: dict[str, str] = Field(default_factory=dict[str, str])
     text: str = ""
+    verdict: Verdict | None = Field(default=None, description="All that the judge said, where it judged.")
 
 
 class SoloRecord(BaseModel):
@@ -66,6 +69,9 @@ class SoloRecord(BaseModel):
     judge: JudgeName
     equation1: str
     equation2: str
+    began_ms: int = Field(default=0, description="When the solver was started, in ms since 1970; 0: not known.")
+    budget: str = Field(default="", description="Its budget in the ledger beside this file; empty: it had none.")
+    settings_sha256: str = Field(default="", description="Hash of the solver and of all that it was run with.")
     log: tuple[LogEntry, ...]
 
     @property
@@ -88,6 +94,7 @@ class Results(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     version: Literal[1] = 1
+    id: str = Field(default="", description="Tells the file from others of its name; empty in old ones.")
     solver: str
     results: dict[str, SoloRecord] = Field(default_factory=dict[str, SoloRecord])
 
@@ -112,7 +119,7 @@ def read_results(path: Path, solver: str) -> Results:
         CommandError: The file holds something else, or another solver's results.
     """
     if not path.exists():
-        return Results(solver=solver)
+        return Results(id=secrets.token_hex(6), solver=solver)
     try:
         results = Results.model_validate_json(read_bounded(path, MAX_RESULTS_BYTES))
     except ValidationError as error:
@@ -121,4 +128,5 @@ def read_results(path: Path, solver: str) -> Results:
         raise SoloError(
             f"{str(path)!r} holds results of the solver {results.solver!r}; name another file with --output."
         )
+    results.id = results.id or hashlib.sha256(results.model_dump_json().encode()).hexdigest()[:12]
     return results

@@ -1,5 +1,6 @@
 """A Solo run: the problems one after the other, each by a process of its own."""
 
+import hashlib
 import os
 import secrets
 import sys
@@ -30,6 +31,8 @@ from ekiden_orchestrator.solo.process import MARK, Bounds, SolverProcess
 from ekiden_orchestrator.solo.prompt import read_prompt
 from ekiden_orchestrator.solo.results import Results, SoloRecord, read_results
 from ekiden_orchestrator.solo.session import Session
+from ekiden_orchestrator.solo.storing import SoloStory
+from ekiden_orchestrator.storing import RunStore
 from ekiden_warden import python_folders
 from ekiden_warden.places import system_view
 
@@ -109,10 +112,24 @@ def run_solo(
             solo = _Solo(
                 submission, manifest, settings=settings, config=config, judge=judge, models=run_models, display=display
             )
+            story = SoloStory(results, manifest.name, output, ledger)
+            store = RunStore(settings.store, producer="ekiden solo") if settings.store.solo else None
+            _keep(store, story, display)
             for problem in open_problems:
                 results.keep(output, problem, solo.run(problem))
+                _keep(store, story, display, problem.id)
         display.table(chosen, results, output)
+        if store is not None:
+            store.tidy()
         return all(_is_settled(results, problem, judge_name) for problem in chosen)
+
+
+def _keep(store: RunStore | None, story: SoloStory, display: Display, *problems: str) -> None:
+    """Write problems, or all, to the trajectory store; that it fails harms nothing, and is told once."""
+    if store is None or store.trouble or not story.results.results:
+        return
+    if not store.keep(lambda: story.steps(*problems)):
+        display.note(f"The run is not in the trajectory store: {store.trouble}")
 
 
 class _Solo:
@@ -137,6 +154,8 @@ class _Solo:
         self._models = models
         self._display = display
         self._prompt = read_prompt(submission.source)
+        told = f"{submission.sha256} {judge.identity} {config.model_dump_json()}"
+        self._settings_sha256 = hashlib.sha256(told.encode()).hexdigest()
 
     def run(self, problem: Problem) -> SoloRecord:
         """Run the solver on one problem."""
@@ -156,6 +175,8 @@ class _Solo:
             ending = session.serve(self._first_line(problem))
             process.end(kill=ending in ("out of time", "line too long"))
             record = session.record(ending, self._judge.name)
+            run = {"budget": models.budget, "settings_sha256": self._settings_sha256}
+            record = record.model_copy(update=run)
         if (spending := models.spending) is not None:
             told = {"tokens": spending.tokens, "llm_endings": spending.calls, "llm_failures": spending.failures}
             record = record.model_copy(update=told)

@@ -51,6 +51,7 @@ class Session:
         self._llm_calls = 0
         self._model_error = ""
         self._accepted: tuple[str, str] | None = None
+        self._verdict: Verdict | None = None  # of the call that is being answered
 
     def serve(self, start: Json) -> Ending:
         """Give the solver its problem, then answer its calls."""
@@ -83,6 +84,7 @@ class Session:
         reason = ""
         if ending == "solver ended":
             ending, reason = _own_end(self._process.exit_code, self._model_error)
+        lasted_s = time.monotonic() - self._process.began
         return SoloRecord(
             solved=self._accepted is not None,
             verdict=verdict,
@@ -90,7 +92,8 @@ class Session:
             llm_calls=self._llm_calls,
             judge_calls=len(self._attempts),
             tokens=0,
-            seconds=round(time.monotonic() - self._process.began, 3),
+            seconds=round(lasted_s, 3),
+            began_ms=int((time.time() - lasted_s) * 1000),
             ending=ending,
             reason=reason,
             exit_code=self._process.exit_code,
@@ -102,6 +105,7 @@ class Session:
 
     def _answer(self, call: Json) -> Json:
         began = time.monotonic()
+        self._verdict = None
         kind: EntryType
         reply: Json
         match call["call"]:
@@ -114,7 +118,7 @@ class Session:
             case other:
                 kind, reply = "unknown", {"error": f"unknown call type: {other}"}
         seconds = round(time.monotonic() - began, 3)
-        self._note(kind, request=call, reply=reply, seconds=seconds)
+        self._note(kind, request=call, reply=reply, seconds=seconds, verdict=self._verdict)
         return reply
 
     def _judged(self, call: Json) -> Json:
@@ -127,6 +131,7 @@ class Session:
             return {"error": f"judge infrastructure error: {error}"}
         if verdict.status == "harness_error":
             return {"error": f"judge infrastructure error: {verdict.message}"}
+        self._verdict = verdict
         stderr = _diagnostics(verdict)
         accepted = verdict.status == "accepted"
         self._attempts.append(
@@ -159,6 +164,7 @@ class Session:
         reply: Json | None = None,
         seconds: float = 0.0,
         text: str = "",
+        verdict: Verdict | None = None,
         limit: int | None = MAX_LOGGED_CHARS,
     ) -> None:
         if len(self._log) >= MAX_LOG_ENTRIES:
@@ -171,6 +177,7 @@ class Session:
             request=_shortened(request or {}),
             reply=_shortened(reply or {}),
             text=text[:limit],
+            verdict=verdict,
         )
         self._log.append(entry)
 

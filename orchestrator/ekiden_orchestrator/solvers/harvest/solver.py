@@ -44,6 +44,29 @@ def write_answer(output: TextIO, name: str, code: str) -> None:
     os.fsync(output.fileno())
 
 
+def write_effort(log: TextIO, name: str, outcome: "Outcome") -> None:
+    """Append what the search did for one problem, as a row of the trajectory store."""
+    is_refuted = outcome.refutation is not None
+    told = {
+        "method": outcome.method,
+        "no_model_up_to": outcome.no_model_up_to,
+        "implied_because": outcome.implied_because,
+        "skipped_orders": outcome.skipped_orders,
+    }
+    row = {
+        "kind": "tool_call",
+        "theorem_name": name,
+        "timestamp_ms": time.time_ns() // 1_000_000,
+        "tool": "cayley_refute",
+        "tool_output": json.dumps(told),
+        "outcome": "ok" if is_refuted else "failed",
+        "failure_kind": "" if is_refuted else outcome.reason,
+        "duration_ms": int(outcome.seconds * 1000),
+    }
+    log.write(json.dumps(row) + "\n")
+    log.flush()
+
+
 def marathon() -> None:
     """Work through the manifest."""
     started = time.monotonic()
@@ -57,12 +80,17 @@ def marathon() -> None:
     budget_s = float(os.environ["JUDGE_MARATHON_BUDGET_SECONDS"])
     pool_s = float(os.environ.get("EKIDEN_HARVEST_SECONDS") or time_pool(len(problems), budget_s=budget_s))
 
-    with open(os.environ["JUDGE_MARATHON_OUTPUT"], "a", encoding="utf-8") as output:  # noqa: PTH123
+    log_path = os.path.join(os.environ["JUDGE_MARATHON_SCRATCH_DIR"], "trajectory.jsonl")  # noqa: PTH118
+    with (
+        open(os.environ["JUDGE_MARATHON_OUTPUT"], "a", encoding="utf-8") as output,  # noqa: PTH123
+        open(log_path, "a", encoding="utf-8") as log,  # noqa: PTH123
+    ):
 
         def settle(place: int, outcome: "Outcome") -> None:
+            name = problems[place][0]
+            write_effort(log, name, outcome)
             if outcome.refutation is None:
                 return
-            name = problems[place][0]
             try:
                 write_answer(output, name, lean_answer(outcome.refutation))
             except MagmaError as error:
