@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -50,10 +51,9 @@ def _beside(folder: Path, mark: str) -> Path:
 
 def _left_behind(folder: Path) -> Iterator[Path]:
     """Yield the folders that processes which are gone were making."""
-    start = f".{folder.name[:_LONGEST_NAME]}."
+    name = re.compile(re.escape(f".{folder.name[:_LONGEST_NAME]}.") + r"[0-9a-f]{16}\.part")
     for path in list(folder.parent.iterdir()) if folder.parent.is_dir() else []:
-        mark = path.name.removeprefix(start).removesuffix(".part")
-        if path.name != start + mark + ".part" or len(mark) != 16 or path.is_symlink():
+        if not name.fullmatch(path.name) or path.is_symlink():
             continue
         try:
             descriptor = _locked(path)

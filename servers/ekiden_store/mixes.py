@@ -42,7 +42,10 @@ class StoreSource(_Part):
     """Tactics of attempts in the store, each with the state before it."""
 
     kind: Literal["store"] = "store"
-    rows: RowFilter = Field(default=RowFilter(labels=("positive",)), description="Which rows.")
+    rows: RowFilter = Field(
+        description="Which rows; if their labels are not told, those that are labelled positive, or with `on_proofs` "
+        "those of any label."
+    )
     finishing: bool = Field(default=True, description="Whether tactics that left no goal are taken.")
     on_proofs: bool = Field(
         default=False, description="Whether only tactics that lie on a completed proof are taken, whatever their label."
@@ -50,6 +53,18 @@ class StoreSource(_Part):
     verdicts: tuple[str, ...] = Field(
         default=(), description="Only attempts that were judged so, as 'accepted'; empty: all."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tell_labels(cls, given: object) -> object:
+        if not isinstance(given, dict):
+            return given
+        told = cast("dict[str, Any]", given)
+        rows = told.get("rows", {})
+        if isinstance(rows, dict) and "labels" not in rows:
+            labels = () if told.get("on_proofs") else ("positive",)
+            return told | {"rows": {**cast("dict[str, Any]", rows), "labels": labels}}
+        return told
 
 
 class FileSource(_Part):

@@ -148,7 +148,8 @@ def show_data_set(manifest: Manifest, out: Path, *, as_json: bool) -> None:
         _json(manifest.model_dump(mode="json"))
         return
     for source in manifest.sources:
-        lost = f"; unusable: {_list(source.unusable).removeprefix(': ')}" if source.unusable else ""
+        counts = {"left out": source.left_out, "unusable": source.unusable}
+        lost = "".join(f"; {what}: {_list(found).removeprefix(': ')}" for what, found in counts.items() if found)
         typer.echo(
             f"{source.name}: {source.chosen:,} of {source.examples:,} examples, {source.doubles:,} doubles{lost}"
         )
@@ -156,6 +157,19 @@ def show_data_set(manifest: Manifest, out: Path, *, as_json: bool) -> None:
         typer.echo(f"{out / file.name}: {file.lines:,} lines of {file.theorems:,} theorems, sha256 {file.sha256[:12]}")
     if manifest.redacted:
         typer.echo(f"secrets struck out: {sum(manifest.redacted.values()):,}")
+    for remark in manifest.remarks:
+        typer.echo(f"ekiden: {visible(remark)}", err=True)
+
+
+def show_verified(problems: Sequence[str], out: Path, *, as_json: bool) -> None:
+    """Print what is wrong with a data set."""
+    if as_json:
+        _json({"folder": str(out), "problems": list(problems)})
+        return
+    if not problems:
+        typer.echo("The data set is what its manifest says.")
+    for problem in problems:
+        typer.echo(visible(problem))
 
 
 def show_exported(exported: Exported, out: Path, *, as_json: bool) -> None:
@@ -168,9 +182,11 @@ def show_exported(exported: Exported, out: Path, *, as_json: bool) -> None:
 
 
 def say_written(rows: int, out: Path | None) -> None:
-    """Say how many rows a file got."""
+    """Say how many rows a file got, or on standard error that there are none."""
     if out is not None:
         typer.echo(f"{out}: {rows:,} rows")
+    elif not rows:
+        typer.echo("There are no such rows.", err=True)
 
 
 def _rows(name: str, counts: Mapping[int, LabelCounts] | Mapping[str, LabelCounts]) -> None:

@@ -135,6 +135,20 @@ def test_a_data_set_is_made_of_a_mix_and_is_the_same_each_time(tmp_path: Path, f
     assert (neither.exit_code, "--mix FILE, or --attempt ID" in neither.stderr) == (2, True)
 
 
+def test_a_data_set_that_was_changed_is_no_longer_what_its_manifest_says(tmp_path: Path, folder: Path) -> None:
+    ekiden("store", "import", reference_file(tmp_path), "--store", folder, "--origin", "search")
+    mix = tmp_path / "mix.toml"
+    mix.write_text('seed = 1\n[[sources]]\nname = "proofs"\nsubsample = 7\n')
+    made = ekiden("store", "export", tmp_path / "out", "--mix", mix, "--store", folder)
+    assert (made.exit_code, made.stderr) == (0, "ekiden: The source 'proofs' was to give 7 examples and has 1.\n")
+    assert ekiden("store", "verify", tmp_path / "out").stdout == "The data set is what its manifest says.\n"
+    (tmp_path / "out" / "train.jsonl").write_text("{}\n")
+    changed = ekiden("store", "verify", tmp_path / "out")
+    assert (changed.exit_code, changed.stdout.startswith("'train.jsonl' was changed: ")) == (1, True)
+    none = ekiden("store", "verify", tmp_path)
+    assert (none.exit_code, "holds no data set" in none.stderr) == (2, True)
+
+
 def test_states_are_encoded_once(tmp_path: Path, folder: Path) -> None:
     ekiden("store", "import", reference_file(tmp_path), "--store", folder)
     assert ekiden("store", "embed", "--hashes", "--store", folder).stdout == "2 states encoded, 0 known already\n"

@@ -45,6 +45,25 @@ def test_a_mix_is_read_from_toml_and_from_json(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("source", "labels"),
+    [
+        ({}, ("positive",)),
+        ({"rows": {"runs": ["r"]}}, ("positive",)),
+        ({"rows": {"labels": []}}, ()),
+        ({"rows": {"labels": ["unknown"]}}, ("unknown",)),
+        ({"on_proofs": True}, ()),
+        ({"on_proofs": True, "rows": {"labels": ["positive"]}}, ("positive",)),
+    ],
+)
+def test_nobody_trains_on_negatives_without_saying_so(
+    tmp_path: Path, source: dict[str, object], labels: tuple[str, ...]
+):
+    (found,) = parse_mix({"seed": 1, "sources": [{"name": "a", **source}]}, folder=tmp_path).sources
+    assert isinstance(found, StoreSource)
+    assert found.rows.labels == labels
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({}, "seed: Field required"),

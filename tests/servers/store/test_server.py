@@ -103,7 +103,9 @@ async def test_a_data_set_is_made_of_a_mix_in_the_folder_of_the_store_alone(tmp_
         assert str(tmp_path) not in again
         assert await refusal(client, "trajectory_build_dataset", name="../out", mix=mix)
         reading = {"seed": 1, "sources": [{"kind": "file", "name": "passwords", "path": "/etc/passwd"}]}
-        assert "not read here" in await refusal(client, "trajectory_build_dataset", name="second", mix=reading)
+        listing = mix | {"left_out": {"files": ["/etc/passwd"]}}
+        for given in (reading, listing):
+            assert "not read here" in await refusal(client, "trajectory_build_dataset", name="second", mix=given)
 
 
 @pytest.mark.parametrize(
