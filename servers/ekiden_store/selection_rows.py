@@ -6,6 +6,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ekiden_store.columns import Kind, Label, Origin
 
+_SEARCHED = (
+    *("theorem_name", "state_pp", "tactic_applied", "state_before", "state_after", "failure_kind", "verdict"),
+    *("tool", "tool_input", "tool_output", "model"),
+)
+
 
 class RowFilter(BaseModel):
     """Which rows: all that is said must hold; what is left out lets everything through."""
@@ -57,6 +62,17 @@ class RowFilter(BaseModel):
 def both(left: Any, right: Any) -> Any:
     """Return an expression for rows that two expressions let through; None lets all through."""
     return _all_of(left, right)
+
+
+def mentions(text: str) -> Any:
+    """Return an expression for rows of which some text holds this one; small and capital letters are the same."""
+    from ekiden_store.arrow import pc
+
+    found: Any = None
+    for name in _SEARCHED:
+        here = pc.match_substring(_field(name), pattern=text, ignore_case=True)
+        found = here if found is None else found | here
+    return found
 
 
 def _field(name: str) -> Any:

@@ -86,7 +86,8 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[object]], *, right
 
     console = Console(highlight=False, soft_wrap=True)
     waiting = iter([_shown(value) for value in row] for row in rows)
-    first = list(islice(waiting, _MEASURED))
+    if not (first := list(islice(waiting, _MEASURED))):
+        return
     widths = [_width(name, [row[place] for row in first]) for place, name in enumerate(names)]
     if console.is_terminal and not (widths := _fitted(widths, console.width)):
         _print_records(console, names, chain(first, waiting))

@@ -62,3 +62,39 @@ def test_a_query_that_cannot_be_answered_is_bad_input(tmp_path: Path, folder: Pa
     assert (twice.exit_code, "Say one of --out, --json and --csv" in twice.stderr) == (2, True)
     nowhere = ekiden("store", "sql", "SELECT 1", "--store", folder, "--out", tmp_path / "none" / "a.csv")
     assert (nowhere.exit_code, "cannot be written: No such file or directory" in nowhere.stderr) == (2, True)
+
+
+def test_rows_are_listed_a_page_at_a_time_and_without_secrets(folder: Path):
+    first = ekiden("store", "query", "--limit", 1, "--store", folder)
+    assert first.stdout.splitlines() == [
+        "theorem   run  attempt  step  kind       what",
+        "add_zero  r1               1  tool_call  () -> key [redacted:github_token]",
+    ]
+    cursor = first.stderr.split("--after ")[1].strip()
+    second = ekiden("store", "query", "--limit", 1, "--after", cursor, "--store", folder)
+    assert (second.stdout.splitlines()[1].split(), second.stderr) == (
+        ["add_zero", "r1", "0", "tactic", "(root)", "=>", "⊢", "n", "+", "0", "=", "n", "[positive]"],
+        "",
+    )
+
+
+def test_rows_are_filtered_sampled_and_written_to_files(tmp_path: Path, folder: Path):
+    out = tmp_path / "rows.parquet"
+    done = ekiden("store", "query", "--kind", "tactic", "--label", "positive", "--out", out, "--store", folder)
+    assert (done.exit_code, done.stdout) == (0, f"{out}: 1 rows\n")
+    assert pq.read_table(out).column_names[0] == "theorem_name"
+    sampled = ekiden("store", "query", "--sample", 1, "--each", "kind", "--columns", "kind", "--csv", "--store", folder)
+    assert sorted(sampled.stdout.splitlines()) == ["kind", "tactic", "tool_call"]
+    names = tmp_path / "names.txt"
+    names.write_text("add_zero\n")
+    none = ekiden("store", "query", "--without", names, "--store", folder)
+    assert (none.exit_code, none.stdout, none.stderr) == (0, "", "There are no such rows.\n")
+    told = ekiden("store", "query", "--show", "tactics", "--json", "--store", folder)
+    assert (told.stdout, told.stderr) == ("", "There are no such rows.\nLeft out: 1 root\n")
+
+
+def test_what_cannot_be_asked_is_bad_input(folder: Path):
+    done = ekiden("store", "query", "--columns", "nope", "--store", folder)
+    assert (done.exit_code, "There is no column 'nope'" in done.stderr) == (2, True)
+    done = ekiden("store", "query", "--kind", "nope", "--store", folder)
+    assert (done.exit_code, "Invalid value for '--kind'" in done.stderr) == (2, True)
