@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.errors import StoreError
-from ekiden_store.sampling_hashes import Least, Numbers, mixed, text_number, text_numbers
+from ekiden_store.sampling_hashes import Numbers, mixed, text_number, text_numbers
+from ekiden_store.sampling_spilled import LeastRows
 from ekiden_store.selection_rows import both
 from ekiden_store.snapshot import Snapshot
 
@@ -75,7 +77,7 @@ def dedupe(
 ) -> Iterator[Any]:
     """Yield tables of rows of which no two have the same key. Of those that have it, the same one is kept always.
 
-    It holds 16 bytes for each different key.
+    It holds a byte for each row, and the numbers of some millions of keys.
 
     Args:
         snapshot: The store.
@@ -89,25 +91,33 @@ def dedupe(
     if not key:
         raise StoreError("Rows need a column to differ in. Name one at least.")
     kept = _first_of_each_key(snapshot, key, where)
-    wanted = None if columns is None else list(dict.fromkeys((*columns, "row_id")))
-    for batch in snapshot.scan(columns=wanted, filter=where):
-        table = pa.Table.from_batches([batch])
-        numbers = text_numbers(table.column("row_id"))
-        table = table.filter(pa.array(_among(numbers, kept)))
+    first = 0
+    for batch in snapshot.scan(columns=columns, filter=where):
+        table = pa.Table.from_batches([batch]).filter(pa.array(kept[first : first + batch.num_rows]))
+        first += batch.num_rows
         if table.num_rows:
-            yield table if columns is None else table.select(list(columns))
+            yield table
 
 
-def _first_of_each_key(snapshot: Snapshot, key: Sequence[str], where: Any) -> Numbers:
-    """Return the numbers of the rows that stay: for each key the least."""
-    least = Least()
+def _first_of_each_key(snapshot: Snapshot, key: Sequence[str], where: Any) -> npt.NDArray[np.bool_]:
+    """Tell of each row, in the order in which they are read, whether it stays: for each key the one with the least id.
+
+    Ids are compared by their numbers, so which one is the least is chance, but always the same.
+    """
+    least = LeastRows(width=3, same=1)
+    rows = 0
     for batch in snapshot.scan(columns=list(dict.fromkeys((*key, "row_id"))), filter=where):
         table = pa.Table.from_batches([batch])
         found = np.zeros(table.num_rows, dtype=np.uint64)
         for name in key:
             found = mixed(found, text_numbers(_as_text(table.column(name))))
-        least.add(found, text_numbers(table.column("row_id")))
-    return least.values()
+        places = np.arange(rows, rows + table.num_rows, dtype=np.uint64)
+        least.add(found, text_numbers(table.column("row_id")), places)
+        rows += table.num_rows
+    kept = np.zeros(rows, dtype=np.bool_)
+    for piece in least.pieces():
+        kept[piece[:, 2]] = True
+    return kept
 
 
 def _chosen(
@@ -167,10 +177,3 @@ def _as_text(column: Any) -> Any:
     if pa.types.is_list(column.type):
         return pa.chunked_array([pa.array(map(str, column.to_pylist()), pa.string())])
     return column.cast(pa.string())
-
-
-def _among(numbers: Numbers, kept: Numbers) -> Any:
-    if not len(kept):
-        return np.zeros(len(numbers), dtype=np.bool_)
-    places = np.minimum(np.searchsorted(kept, numbers), len(kept) - 1)
-    return kept[places] == numbers

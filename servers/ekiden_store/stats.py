@@ -1,5 +1,6 @@
 """What a store holds, in numbers. Rows are read once, in batches."""
 
+import math
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -8,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ekiden_store.arrow import pa, pc
-from ekiden_store.sampling_hashes import Distinct, Least, Numbers, attempt_numbers, mixed, text_numbers
+from ekiden_store.sampling_hashes import Distinct, Numbers, attempt_numbers, mixed, text_numbers
+from ekiden_store.sampling_spilled import LeastRows
 from ekiden_store.snapshot import Snapshot
 
 STATE_KINDS = ("search_node", "tactic")
@@ -159,19 +161,21 @@ class _Tries:
     """Counts different tactics by the state that they were tried in."""
 
     def __init__(self) -> None:
-        self._tried = Least()
+        self._tried = LeastRows(width=2, same=2)
 
     def add(self, table: Any, attempts: Numbers) -> None:
         states = mixed(attempts, table.column("parent_state_id").to_numpy().astype(np.uint64))
-        self._tried.add(mixed(states, text_numbers(table.column("tactic_applied"))), states)
+        self._tried.add(states, text_numbers(table.column("tactic_applied")))
 
     def candidates(self) -> Candidates:
-        states = self._tried.values()
-        if not len(states):
-            return Candidates()
-        starts = np.flatnonzero(np.r_[True, states[1:] != states[:-1]])
-        counts = np.diff(np.r_[starts, len(states)])
-        return Candidates(len(counts), float(counts.mean()), int(counts.min()), int(counts.max()))
+        expansions, tactics, least, most = 0, 0, math.inf, 0
+        for rows in self._tried.pieces():
+            if len(rows):
+                starts = np.flatnonzero(np.r_[True, rows[1:, 0] != rows[:-1, 0]])
+                counts = np.diff(np.r_[starts, len(rows)])
+                expansions, tactics = expansions + len(counts), tactics + len(rows)
+                least, most = min(least, int(counts.min())), max(most, int(counts.max()))
+        return Candidates(expansions, tactics / expansions, int(least), most) if expansions else Candidates()
 
 
 @dataclass(slots=True)

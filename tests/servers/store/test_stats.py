@@ -9,6 +9,7 @@ import pytest
 from ekiden_store import Step, Store
 from ekiden_store.arrow import pa, pc
 from ekiden_store.sampling_hashes import Distinct, Least, mixed, text_numbers
+from ekiden_store.sampling_spilled import LeastRows
 from ekiden_store.stats import Candidates, LabelCounts, Proved, Stats, read_stats
 
 
@@ -140,6 +141,22 @@ def test_of_each_key_the_least_value_is_kept(keys: int):
     for start in range(0, len(values), 300_000):
         least.add(key[start : start + 300_000] * np.uint64(0x9E3779B97F4A7C15), values[start : start + 300_000])
     assert least.values().tolist() == list(range(keys))
+
+
+@pytest.mark.parametrize("most_waiting", [10, 5_000, 1_000_000])
+def test_rows_are_told_apart_whether_or_not_memory_holds_them(most_waiting: int):
+    draw = np.random.default_rng(1)
+    spread_out = draw.integers(2**64, size=300, dtype=np.uint64)
+    keys, values = spread_out[draw.integers(300, size=20_000)], draw.integers(50, size=20_000, dtype=np.uint64)
+    pairs, least = (LeastRows(width=2, same=same, most_waiting=most_waiting) for same in (2, 1))
+    for start in range(0, 20_000, 700):
+        pairs.add(keys[start : start + 700], values[start : start + 700])
+        least.add(keys[start : start + 700], values[start : start + 700])
+    expected = sorted(set(zip(keys.tolist(), values.tolist(), strict=True)))
+    assert np.concatenate(list(pairs.pieces())).tolist() == [list(pair) for pair in expected]
+    first = dict(reversed(expected))
+    assert dict(row for piece in least.pieces() for row in piece.tolist()) == first
+    assert (len(pairs), len(least)) == (len(expected), len(first))
 
 
 def test_numbers_of_texts_are_the_same_for_ever():
