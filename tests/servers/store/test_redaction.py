@@ -163,7 +163,7 @@ def test_an_empty_secret_is_left() -> None:
     assert Redactor(patterns={"own": r"key(?P<secret>.*)", "look": "(?=y)"}).redact("key") == "key"
 
 
-def test_every_text_of_a_step_is_cleaned_and_its_ids_stay() -> None:
+def test_every_text_of_a_step_is_cleaned_its_ids_too() -> None:
     key = SECRETS["aws_key"][0]
     step = Step(
         theorem_name="t",
@@ -181,7 +181,7 @@ def test_every_text_of_a_step_is_cleaned_and_its_ids_stay() -> None:
         tool_input=clean,
         lean_messages=(f"error {clean}",),
         state_before=clean,
-        row_id=key,
+        row_id=clean,
         step=3,
     )
     plain = Step(theorem_name="t", kind="message")
