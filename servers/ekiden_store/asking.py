@@ -144,21 +144,23 @@ def _rows(snapshot: "Snapshot", question: Question, redactor: Redactor) -> Answe
 
 
 def _records(snapshot: "Snapshot", question: Question, tally: "Tally | None") -> Iterator[dict[str, Any]]:
-    from ekiden_store.pairs import contrasts, examples, positive_paths
+    from ekiden_store.pairs import examples, positive_paths
+    from ekiden_store.pairs_contrast import contrasts
 
     if question.show == "tactics":
         yield from map(asdict, examples(snapshot, question.rows, tally=tally))
     elif question.show == "pairs":
         yield from map(asdict, contrasts(snapshot, question.rows, failed=question.failed, tally=tally))
     else:
-        where = question.rows.expression()
+        where = question.rows.rows_of_attempts().expression()  # a proof is whole, or none
         for number, path in enumerate(positive_paths(snapshot, where=where, min_steps=question.min_steps)):
             yield from ({"proof": number, **asdict(step)} for step in path)
 
 
 def _schema(show: Show, columns: Iterable[str] = ()) -> Any:
     from ekiden_store.arrow import pa
-    from ekiden_store.pairs import Contrast, Example
+    from ekiden_store.pairs import Example
+    from ekiden_store.pairs_contrast import Contrast
     from ekiden_store.schema import STEP_SCHEMA
 
     if show == "rows":

@@ -9,7 +9,8 @@ from typing import BinaryIO, NamedTuple, cast
 
 from ekiden_store.errors import StoreError, one_line
 from ekiden_store.mixes import ContrastSource, DedupeKey, FileSource, Source
-from ekiden_store.pairs import Contrast, Example, Tally, contrasts, examples, gives_up
+from ekiden_store.pairs import Example, Tally, examples, gives_up
+from ekiden_store.pairs_contrast import Contrast, contrasts
 from ekiden_store.snapshot import Snapshot
 
 _MAX_LINE_BYTES = 64 << 20

@@ -149,11 +149,11 @@ def test_the_mix_of_the_first_iteration_adds_up(store: Store, tmp_path: Path):
 
 def test_states_that_were_only_walked_through_teach_nothing(store: Store, tmp_path: Path):
     rows = {"runs": ["iter_1_negatives"]}
-    made = parse_mix({"seed": 42, "sources": [{"name": "known", "rows": rows}]}, folder=tmp_path)
+    made = parse_mix({"seed": 42, "sources": [{"name": "known", "rows": rows, "subsample": 500}]}, folder=tmp_path)
     with store.snapshot() as snapshot:
         (source,) = export_mix(made, tmp_path / "known", snapshot=snapshot).sources
     assert (source.rows, source.unusable) == (106_328, {"state_before_unknown": WALKED})
-    assert (source.chosen, source.doubles) == (106_328 - WALKED, 0)
+    assert (source.examples, source.doubles, source.chosen) == (106_328 - WALKED, 0, 500)
     lines = [json.loads(line) for line in (tmp_path / "known" / "train.jsonl").read_text().splitlines()]
     assert all(line["state"].startswith("⊢ known") for line in lines)
 

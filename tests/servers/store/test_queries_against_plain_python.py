@@ -10,7 +10,8 @@ import pytest
 from ekiden_store import Store
 from ekiden_store.arrow import pc
 from ekiden_store.comparing import Change, compare_runs
-from ekiden_store.pairs import Tally, contrasts, examples, positive_paths
+from ekiden_store.pairs import Tally, examples, positive_paths
+from ekiden_store.pairs_contrast import contrasts
 from ekiden_store.sampling import Stratum, dedupe, sample, stratify
 from ekiden_store.selection_rows import RowFilter
 from ekiden_store.snapshot import Snapshot
