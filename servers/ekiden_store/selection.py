@@ -5,11 +5,14 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ekiden_files import write_whole
 from ekiden_store.errors import StoreError, one_line
 from ekiden_store.sampling_hashes import text_digest
+
+if TYPE_CHECKING:
+    from ekiden_store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,23 +101,39 @@ def _exclusion(name: str, named: int, sets: Mapping[str, set[str]]) -> Exclusion
     return Exclusion(named, len(sets[name]), len(sets[name] - others))
 
 
-def write_selection(path: Path, selection: Selection) -> None:
-    """Write which theorems were chosen, and how, as JSON.
+def write_selection(path: Path, selection: Selection, *, entries: Mapping[str, object] | None = None) -> None:
+    """Write which theorems were chosen: how as well if the file's name ends in `.json`, else a name a line.
+
+    Args:
+        path: The file.
+        selection: What was chosen.
+        entries: What an index says of each theorem, as `read_index` returns it: a JSON file gets it as `theorems`, so
+            that it is such an index itself.
 
     Raises:
         StoreError: It cannot be written.
     """
+    told = asdict(selection)
+    if entries and any(entries[name] != name for name in selection.chosen):
+        told["theorems"] = [entries[name] for name in selection.chosen]
+    as_json = json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+    text = as_json if path.suffix == ".json" else "".join(f"{name}\n" for name in selection.chosen)
     try:
-        write_whole(path, json.dumps(asdict(selection), ensure_ascii=False, indent=1) + "\n")
+        write_whole(path, text)
     except OSError as error:
         raise StoreError(f"{str(path)!r} cannot be written: {one_line(error)}") from error
 
 
 def read_names(path: Path) -> set[str]:
-    """Return the names of theorems that a file holds.
+    """Return the names of theorems that a file holds, as `read_index` does, without what it says of them."""
+    return set(read_index(path))
 
-    A JSON file is a list of names or of objects with a `name`, or an object with such a list as `theorems`, `easy` or
-    `chosen`. Any other file has a name a line.
+
+def read_index(path: Path) -> dict[str, object]:
+    """Return the names of theorems that a file holds, and what it says of each: the name, or an object with more.
+
+    A JSON file is a list of names or of objects with a `name`, or an object with such a list as `theorems`, `chosen` or
+    `easy`. Any other file has a name a line.
 
     Raises:
         StoreError: It cannot be read, or holds something else.
@@ -126,10 +145,57 @@ def read_names(path: Path) -> set[str]:
         raise StoreError(f"{str(path)!r} cannot be read: {error}.") from error
     if isinstance(found, dict):
         table = cast("dict[str, Any]", found)
-        found = next((table[key] for key in ("chosen", "theorems", "easy") if key in table), None)
+        found = next((table[key] for key in ("theorems", "chosen", "easy") if key in table), None)
     if not isinstance(found, list):
         raise StoreError(f"{str(path)!r} holds no list of theorems.")
-    return {_name(each, path) for each in cast("list[object]", found)}
+    return {_name(each, path): each for each in cast("list[object]", found)}
+
+
+def read_depths(path: Path) -> dict[str, int]:
+    """Return how deep the deepest tactic of each theorem is, from lines of JSON with `theorem` and `depth`.
+
+    Raises:
+        StoreError: It cannot be read, or holds something else.
+    """
+    depths: dict[str, int] = {}
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                row: object = json.loads(line)
+                told = cast("dict[str, object]", row) if isinstance(row, dict) else {}
+                theorem, depth = told.get("theorem"), told.get("depth")
+                if not isinstance(theorem, str) or type(depth) is not int:
+                    raise StoreError(f"Line {number} of {str(path)!r} has no theorem with a depth.")
+                depths[theorem] = max(depths.get(theorem, depth), depth)
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"{str(path)!r} cannot be read: {error}.") from error
+    return depths
+
+
+def stored_names(snapshot: "Snapshot", *, attempted: bool = False, proved: bool = False, where: Any = None) -> set[str]:
+    """Return the names of the theorems of a store.
+
+    Args:
+        snapshot: The store.
+        attempted: Only those that were attempted: copied proofs are no attempt.
+        proved: Only those of which a proof was completed in an attempt.
+        where: Only those with such rows: a pyarrow expression; None: all.
+
+    Raises:
+        StoreError: The rows cannot be read.
+    """
+    from ekiden_store.arrow import pc
+    from ekiden_store.selection_rows import both
+    from ekiden_store.stats import NOT_ATTEMPTED
+
+    if attempted or proved:
+        where = both(where, ~pc.field("origin").isin(list(NOT_ATTEMPTED)))
+    if proved:
+        where = both(where, pc.field("is_proof_complete") & (pc.field("outcome") != "failed"))
+    names: set[str] = set()
+    for batch in snapshot.scan(columns=["theorem_name"], filter=where):
+        names.update(batch.column(0).unique().to_pylist())
+    return names - {""}
 
 
 def _name(value: object, path: Path) -> str:

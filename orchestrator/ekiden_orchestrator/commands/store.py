@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ekiden_orchestrator.commands import store_queries, store_report, store_runs
+from ekiden_orchestrator.commands import store_queries, store_report, store_runs, store_selecting
 from ekiden_orchestrator.commands.store_options import (
     FILLING,
     KEEPING,
@@ -27,6 +27,7 @@ app = typer.Typer(name="store", help="Keep, count, show and hand on attempts at 
 app.add_typer(store_runs.app)
 app.add_typer(store_queries.app)
 app.add_typer(store_report.app)
+app.add_typer(store_selecting.app)
 
 
 @app.callback()
