@@ -10,6 +10,11 @@ Origin: TypeAlias = Literal["search", "harvest", "ground_truth", "probe", "agent
 StatePpIs: TypeAlias = Literal["after", "before", "mixed"]
 ColumnType: TypeAlias = Literal["text", "texts", "bool", "float64", "int32", "int64", "uint32", "uint64"]
 
+STATE_KINDS: tuple[Kind, ...] = ("search_node", "tactic")
+"""Rows that tell of a proof state or a tactic; others have no label."""
+NOT_ATTEMPTED: tuple[Origin, ...] = ("ground_truth",)
+"""Where rows come from that are copied proofs, and no attempt at one."""
+
 SCHEMA_VERSION = 1
 INTEGER_RANGES: dict[ColumnType, range] = {
     "int32": range(-(2**31), 2**31),

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from ekiden_store.arrow import pa, pc
+from ekiden_store.columns import NOT_ATTEMPTED, STATE_KINDS
+from ekiden_store.gave_up import gave_up_rows
 from ekiden_store.sampling_hashes import Distinct, Numbers, attempt_numbers, mixed, text_numbers
 from ekiden_store.sampling_spilled import LeastRows
 from ekiden_store.snapshot import Snapshot
 
-STATE_KINDS = ("search_node", "tactic")
-"""Rows that tell of a proof state or a tactic; others have no label."""
-NOT_ATTEMPTED = ("ground_truth",)
-"""Where rows come from that are copied proofs, and no attempt at one."""
 _NO_CANDIDATES = (*NOT_ATTEMPTED, "probe", "harvest")
 _COLUMNS = (
     "theorem_name",
@@ -73,10 +71,11 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """How many theorems were proved: a completed proof counts, a label does not, nor does a copied proof.
+    """How many theorems were proved: a completed proof counts; a label, a copied proof and `sorry` do not.
 
     Attributes:
         proved: Theorems with a completed proof.
+        gave_up: Theorems whose completed proofs all leave something out, with `sorry`.
         attempted: Theorems with a row that is not a copied proof; those that could not even be started count if the
             failure was stored.
         copied: Theorems of which there are copied proofs alone.
@@ -87,6 +86,7 @@ class Proved:
     proved: int
     attempted: int
     copied: int
+    gave_up: int = 0
     asked: int | None = None
     not_attempted: int | None = None
 
@@ -151,8 +151,9 @@ def read_stats(
     Raises:
         StoreError: The rows cannot be read.
     """
-    counted = _Counted()
-    for batch in snapshot.scan(columns=_COLUMNS, filter=where):
+    counted = _Counted(gave_up_rows(snapshot))
+    columns = (*_COLUMNS, "row_id") if len(counted.gave_up_rows) else _COLUMNS
+    for batch in snapshot.scan(columns=columns, filter=where):
         counted.add(pa.Table.from_batches([batch]))
     return counted.stats(largest, None if asked is None else set(asked))
 
@@ -180,6 +181,7 @@ class _Tries:
 
 @dataclass(slots=True)
 class _Counted:
+    gave_up_rows: Any
     rows: int = 0
     kinds: Counter[str] = field(default_factory=Counter[str])
     origins: Counter[str] = field(default_factory=Counter[str])
@@ -188,6 +190,7 @@ class _Counted:
     theorems: dict[str, LabelCounts] = field(default_factory=dict[str, LabelCounts])
     attempted: set[str] = field(default_factory=set[str])
     proved: set[str] = field(default_factory=set[str])
+    gave_up: set[str] = field(default_factory=set[str])
     attempts: Distinct = field(default_factory=Distinct)
     states: Distinct = field(default_factory=Distinct)
     positive: Distinct = field(default_factory=Distinct)
@@ -205,6 +208,10 @@ class _Counted:
         self.attempted.update(own.column("theorem_name").unique().to_pylist())
         self.attempted.discard("")  # rows that belong to a run as a whole
         complete = own.filter(pc.and_(own.column("is_proof_complete"), pc.not_equal(own.column("outcome"), "failed")))
+        if len(self.gave_up_rows):
+            gave_up = pc.is_in(complete.column("row_id"), self.gave_up_rows)
+            self.gave_up.update(complete.filter(gave_up).column("theorem_name").unique().to_pylist())
+            complete = complete.filter(pc.invert(gave_up))
         self.proved.update(complete.column("theorem_name").unique().to_pylist())
         numbers = attempt_numbers(table)
         self.attempts.add(numbers)
@@ -236,6 +243,7 @@ class _Counted:
         self.theorems.pop("", None)
         first = sorted(self.theorems.items(), key=lambda item: (-item[1].total, item[0]))[:largest]
         proved = self.proved if asked is None else self.proved & asked
+        gave_up = (self.gave_up if asked is None else self.gave_up & asked) - proved
         attempted = self.attempted if asked is None else self.attempted & asked
         return Stats(
             rows=self.rows,
@@ -253,6 +261,7 @@ class _Counted:
                 proved=len(proved),
                 attempted=len(attempted),
                 copied=len(self.theorems.keys() - self.attempted),
+                gave_up=len(gave_up),
                 asked=None if asked is None else len(asked),
                 not_attempted=None if asked is None else len(asked - attempted),
             ),

@@ -7,11 +7,12 @@ from itertools import groupby, pairwise
 from typing import Any, Literal, NamedTuple
 
 from ekiden_store.arrow import pa, pc
+from ekiden_store.columns import STATE_KINDS
 from ekiden_store.errors import StoreError
 from ekiden_store.sampling_groups import rows_by_theorem
 from ekiden_store.selection_rows import both
 from ekiden_store.snapshot import Snapshot
-from ekiden_store.stats import STATE_KINDS
+from ekiden_store.sorry import gives_up
 
 Fault = Literal["unknown_parent", "ambiguous_parent", "cycle"]
 MOST_ROWS = 100_000
@@ -97,7 +98,7 @@ class Node:
         parent: The node that its tactic was applied to; None: a root, or not known.
         children: The nodes that tactics led to from here, failed tactics among them, in the order of steps.
         fault: Why the parent is not known although the row names one.
-        leads_to_proof: Whether a finished proof lies here or below.
+        leads_to_proof: Whether a finished proof lies here or below; one that gives up on the way is none.
     """
 
     row: Row
@@ -105,6 +106,13 @@ class Node:
     children: list["Node"] = field(default_factory=list["Node"])
     fault: Fault | None = None
     leads_to_proof: bool = False
+
+    def path(self) -> list["Node"]:
+        """Return the nodes from the root to this one."""
+        path: list[Node] = [self]
+        while path[-1].parent:
+            path.append(path[-1].parent)
+        return path[::-1]
 
     @property
     def state_before(self) -> str | None:
@@ -132,17 +140,20 @@ class Tree:
 
     @property
     def is_proved(self) -> bool:
-        """Whether a proof was completed."""
-        return any(node.row.is_finished for node in self.nodes)
+        """Whether a proof was completed, and without giving up on the way."""
+        return any(node.leads_to_proof for node in self.nodes)
 
     def proofs(self) -> Iterator[list[Node]]:
-        """Yield each completed proof from its root to the end; a label makes no proof."""
+        """Yield each completed proof from its root to the end; a label makes no proof, and `sorry` makes none."""
         for node in self.nodes:
-            if node.row.is_finished:
-                path = [node]
-                while path[-1].parent:
-                    path.append(path[-1].parent)
-                yield path[::-1]
+            if node.row.is_finished and node.leads_to_proof:
+                yield node.path()
+
+    def gave_up(self) -> Iterator[Node]:
+        """Yield the ends of proofs that are complete but for a `sorry`."""
+        for node in self.nodes:
+            if node.row.is_finished and not node.leads_to_proof:
+                yield node
 
 
 def tree_of(rows: Iterable[Row]) -> Tree:
@@ -164,10 +175,10 @@ def tree_of(rows: Iterable[Row]) -> Tree:
         if node.parent:
             node.parent.children.append(node)
         if node.row.is_finished:
-            above: Node | None = node
-            while above and not above.leads_to_proof:
-                above.leads_to_proof = True
-                above = above.parent
+            path = node.path()
+            if not any(gives_up(above.row.tactic_applied) for above in path):
+                for above in path:
+                    above.leads_to_proof = True
     return Tree(
         nodes[0].row.key if nodes else AttemptKey("", "", ""), nodes, [node for node in nodes if not node.parent]
     )

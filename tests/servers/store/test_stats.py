@@ -95,6 +95,24 @@ def test_a_label_proves_nothing_and_neither_does_a_copied_proof(tmp_path: Path):
     assert found.of_attempted == 0
 
 
+def test_a_proof_that_leaves_something_out_proves_nothing(tmp_path: Path):
+    at_the_end = [tried("a", 1, None, "", "⊢ a"), tried("a", 10, 1, "by\n  sorry", "", is_proof_complete=True)]
+    on_the_way = [
+        tried("b", 1, None, "", "⊢ b"),
+        tried("b", 10, 1, "have h : False := by admit", "h : False ⊢ b"),
+        tried("b", 100, 10, "exact h.elim", "", is_proof_complete=True),
+        tried("b", 101, 10, "sorry", "", is_proof_complete=True, outcome="failed"),
+    ]
+    beside = [*proved_tree("c"), tried("c", 13, 1, "sorry", "", is_proof_complete=True)]
+    elsewhere = [*proved_tree("d"), tried("d", 2, None, "", "⊢ d", attempt_id="e")]
+    elsewhere += [tried("d", 20, 2, "sorry", "", is_proof_complete=True, attempt_id="e")]
+    only_named = [tried("f", 1, None, "", "⊢ f"), tried("f", 10, 1, "exact sorry_free", "", is_proof_complete=True)]
+    store = filled(tmp_path / "store", *at_the_end, *on_the_way, *beside, *elsewhere, *only_named)
+    assert stats(store).proved == Proved(proved=3, attempted=5, copied=0, gave_up=2)
+    assert stats(store, asked=["a", "c", "z"]).proved == Proved(1, 2, 0, gave_up=1, asked=3, not_attempted=1)
+    assert stats(store, where=pc.field("theorem_name") == "a").proved == Proved(0, 1, 0, gave_up=1)
+
+
 def test_theorems_that_left_no_row_count_among_those_that_were_asked(tmp_path: Path):
     store = filled(tmp_path / "store", *proved_tree("a"), *lost_tree("b"), *proved_tree("other"))
     found = stats(store, asked=["a", "b", "c", "d"]).proved
