@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ekiden_store.arrow import pa, pc
-from ekiden_store.pairs import gives_up
 from ekiden_store.progress_figures import Depth, Progress, Spent
 from ekiden_store.progress_results import Tallies, progress_of
 from ekiden_store.progress_tables import (
@@ -24,6 +23,7 @@ from ekiden_store.progress_tables import (
 )
 from ekiden_store.sampling_hashes import Numbers, attempt_numbers, text_numbers
 from ekiden_store.snapshot import Snapshot
+from ekiden_store.sorry import gives_up
 from ekiden_store.stats import NOT_ATTEMPTED, STATE_KINDS, LabelCounts
 
 _COLUMNS = (
@@ -101,7 +101,9 @@ class _Reading:
             tallies.rows[scene] += rows
         for scene, label, rows in _grouped(table.filter(pa.array(is_state)), "scene", "label"):
             tallies.labels.setdefault(scene, LabelCounts()).add(label, rows)
-        times = table.filter(pc.greater(table.column("timestamp_ms"), 0)).group_by("scene", use_threads=False)
+        times = table.filter(pc.greater(table.column("timestamp_ms"), pa.scalar(0, pa.uint64()))).group_by(
+            "scene", use_threads=False
+        )
         for row in times.aggregate([("timestamp_ms", "min"), ("timestamp_ms", "max")]).to_pylist():
             first, last = tallies.times.get(row["scene"], (row["timestamp_ms_min"], row["timestamp_ms_max"]))
             tallies.times[row["scene"]] = min(first, row["timestamp_ms_min"]), max(last, row["timestamp_ms_max"])

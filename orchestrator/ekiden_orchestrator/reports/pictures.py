@@ -74,7 +74,7 @@ def svg(name: str, draw: Drawing, *, height: float = 2.9) -> str:
         axes = figure.subplots()
         figure.patch.set_visible(False)
         axes.patch.set_visible(False)
-        draw(axes)
+        _fill(axes, draw)
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return _inline(file.getvalue(), name)
@@ -94,7 +94,7 @@ def png(draws: Sequence[tuple[str, Drawing]], title: str) -> bytes:
             figure.subfigures(rows, 2, wspace=0.04, hspace=0.04).flat, draws, strict=True
         ):
             panel.suptitle(heading, x=0.02, ha="left", fontsize=12, weight="bold")
-            draw(panel.subplots())
+            _fill(panel.subplots(), draw)
         file = io.BytesIO()
         figure.savefig(file, format="png", dpi=150, facecolor=COLOURS["paper"], metadata={"Software": None})
     return file.getvalue()
@@ -112,6 +112,12 @@ def _styled(salt: str) -> Generator[Any]:
     context = cast("Any", style).context(["default", _STYLE | {"svg.hashsalt": salt}])
     with context:
         yield Figure
+
+
+def _fill(axes: Any, draw: Drawing) -> None:
+    draw(axes)
+    if not axes.has_data():
+        axes.text(0.5, 0.5, "nothing to show", transform=axes.transAxes, ha="center", color=COLOURS["faint"])
 
 
 def _inline(drawn: str, name: str) -> str:

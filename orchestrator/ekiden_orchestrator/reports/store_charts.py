@@ -13,7 +13,7 @@ from ekiden_orchestrator.reports.words import amount, duration, money
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ekiden_store.progress_figures import Group, Progress
+    from ekiden_store.progress_figures import Group, Progress, Share
     from ekiden_store.stats import LabelCounts
 
 LENGTHS = (("at most 1", 1), ("2", 2), ("3 to 4", 4), ("5 to 8", 8), ("9 or more", 2**32))
@@ -36,38 +36,44 @@ class Bars(NamedTuple):
 def draw_success(axes: Any, progress: Progress) -> None:
     """Draw the share of theorems that each iteration proved, with its interval, and all that were proved so far."""
     places, names = _places(progress)
-    shares = [iteration.group.success for iteration in progress.iterations]
-    told = [(place, share) for place, share in zip(places, shares, strict=True) if share.value is not None]
-    values = [100 * (share.value or 0.0) for _, share in told]
-    below = [100 * ((share.value or 0.0) - (share.low or 0.0)) for _, share in told]
-    above = [100 * ((share.high or 0.0) - (share.value or 0.0)) for _, share in told]
     numbered = [i for i, iteration in enumerate(progress.iterations) if iteration.number is not None]
-    so_far = [100 * (progress.iterations[i].so_far.value or 0.0) for i in numbered]
+    so_far = [_percent(progress.iterations[i].so_far.value) for i in numbered]
     if len(numbered) > 1:
         axes.plot(
-            [places[i] for i in numbered], so_far, color=COLOURS["positive"], marker="s", markersize=3.5 if len(numbered) <= MOST_BARS else 0,
-            linewidth=1.6, label="all up to here",
+            [places[i] for i in numbered], so_far, color=COLOURS["positive"], marker="s", linewidth=1.6,
+            markersize=3.5 if len(numbered) <= MOST_BARS else 0, label="all up to here",
         )  # fmt: skip
-    _points(axes, [place for place, _ in told], values, below, above)
-    axes.set_ylim(0, min(104.0, 1.1 * max([5.0, *so_far, *(v + a for v, a in zip(values, above, strict=True))])))
+    shares = [iteration.group.success for iteration in progress.iterations]
+    told = [(place, share) for place, share in zip(places, shares, strict=True) if share.value is not None]
+    if told:
+        _points(axes, [place for place, _ in told], [share for _, share in told])
+    highest = max([5.0, *so_far, *(_percent(share.high) for _, share in told)])
+    axes.set_ylim(0, min(104.0, 1.1 * highest))
     axes.set_ylabel("% of theorems asked" if progress.asked is not None else "% of theorems attempted")
     _iterations_below(axes, places, names)
     _legend(axes, columns=2)
 
 
-def _points(axes: Any, places: list[float], values: list[float], below: list[float], above: list[float]) -> None:
+def _points(axes: Any, places: list[float], shares: list[Share]) -> None:
     """Draw shares with their intervals: a bar at each, or a band where there are many."""
-    name, colour = "this iteration, 95% interval", COLOURS["line"]
-    if len(places) <= MOST_BARS:
+    values = [_percent(share.value) for share in shares]
+    low, high = [_percent(share.low) for share in shares], [_percent(share.high) for share in shares]
+    name, colour, many = "this iteration, 95% interval", COLOURS["line"], 0
+    if len(places) > MOST_BARS:
+        many = len(places) - (places[-1] % 1 != 0)  # rows without an iteration stand apart
+        axes.fill_between(places[:many], low[:many], high[:many], color=colour, alpha=0.2, linewidth=0)
+        axes.plot(places[:many], values[:many], color=colour, marker="o", markersize=2, linewidth=0.8, label=name)
+    below = [value - least for value, least in zip(values, low, strict=True)]
+    above = [most - value for value, most in zip(values, high, strict=True)]
+    if places[many:]:
         axes.errorbar(
-            places, values, yerr=[below, above], color=colour, marker="o", markersize=5, linestyle="none",
-            elinewidth=1.4, capsize=2.5, label=name,
+            places[many:], values[many:], yerr=[below[many:], above[many:]], color=colour, marker="o", markersize=5,
+            linestyle="none", elinewidth=1.4, capsize=2.5, label=None if many else name,
         )  # fmt: skip
-        return
-    low = [value - less for value, less in zip(values, below, strict=True)]
-    high = [value + more for value, more in zip(values, above, strict=True)]
-    axes.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(places, values, color=colour, marker="o", markersize=2, linewidth=0.8, label=name)
+
+
+def _percent(share: float | None) -> float:
+    return 100 * (share or 0.0)
 
 
 def draw_lengths(axes: Any, progress: Progress) -> None:
@@ -173,12 +179,16 @@ def draw_costs(axes: Any, progress: Progress) -> None:
     for place, group, value in zip(places, groups, values, strict=True):
         if len(places) <= MOST_BARS // 2:
             shown = words(value) if value is not None else "no proof" if not group.outcomes.proofs else "unknown"
+            if value is not None and _is_too_little(group, unit):
+                shown = f"≥ {shown}"
             axes.annotate(
                 shown, (place, value or 0.0), xytext=(0, 3), textcoords="offset points", ha="center", size=9,
                 color=COLOURS["ink"] if value is not None else COLOURS["faint"],
             )  # fmt: skip
     axes.set_ylim(0, 1.15 * top or 1)
     axes.yaxis.set_major_formatter(_formatter(words))
+    if not top:
+        axes.set_yticks([])
     axes.set_ylabel({"nanodollars": "US dollars", "tokens": "tokens", "duration_ms": "time"}[unit] + " a proof")
     _iterations_below(axes, places, names)
 
@@ -199,6 +209,11 @@ def length_classes(group: Group) -> dict[str, int]:
         name = NOT_TOLD if length is None else next(name for name, most in LENGTHS if length <= most)
         counts[name] += proved
     return counts
+
+
+def _is_too_little(group: Group, unit: str) -> bool:
+    missing = {"nanodollars": group.spent.unpriced_calls, "tokens": group.spent.uncounted_calls}
+    return missing.get(unit, 0) > 0
 
 
 def _cost(group: Group, unit: str) -> float | None:
@@ -248,4 +263,5 @@ def _formatter(words: Callable[[float | None], str]) -> Callable[[float, int], s
 
 
 def _legend(axes: Any, *, columns: int) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)

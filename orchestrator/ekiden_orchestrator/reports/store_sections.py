@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ekiden_orchestrator.reports import store_charts as charts
 from ekiden_orchestrator.reports.words import (
     NONE,
+    UNKNOWN,
     amount,
     day,
     duration,
@@ -124,7 +125,7 @@ def figures_of(progress: Progress) -> list[Figure]:
         tried = f"of {progress.asked:,} asked for; {progress.not_attempted:,} left no row, and count as not proved."
     per_proof = whole.per_proof
     if spent.cost_nanodollars is None:
-        price, cost = "unknown", "No row bears a cost."
+        price, cost = UNKNOWN, "No row bears a cost."
     elif per_proof.nanodollars is None:
         price, cost = NONE, f"{money(spent.cost_nanodollars)} spent, and nothing proved."
     else:
@@ -305,7 +306,7 @@ def _cost(progress: Progress) -> Section:
         gaps.append(f"{spent.unpriced_calls:,} of {spent.calls:,} calls of models bear no cost")
     if spent.uncounted_calls:
         gaps.append(f"{spent.uncounted_calls:,} bear no tokens")
-    lack = f" {' and '.join(gaps)}, so the true figures are higher." if gaps else ""
+    lack = f" {' and '.join(gaps)}, so the figures with ≥ are too low." if gaps else ""
     return Section(
         "cost",
         "Cost of a proof",
@@ -386,31 +387,30 @@ def _success_and_cost(group: Group) -> list[str]:
         f"{group.outcomes.proved:,}",
         share_words(group.success),
         interval_words(group.success),
-        _at_least(money(group.spent.cost_nanodollars), group.spent.unpriced_calls),
-        _per_proof(group, money(group.per_proof.nanodollars)),
-        amount(group.spent.tokens),
+        *_spent(group)[:2],
+        _at_least(amount(group.spent.tokens), group.spent.uncounted_calls),
     ]
 
 
 def _spent(group: Group) -> list[str]:
     spent, per_proof = group.spent, group.per_proof
+
+    def divided(said: str) -> str:
+        return said if group.outcomes.proofs else "no proof"
+
     return [
         _at_least(money(spent.cost_nanodollars), spent.unpriced_calls),
-        _per_proof(group, money(per_proof.nanodollars)),
-        _per_proof(group, money(per_proof.nanodollars_of_failures)),
-        amount(spent.tokens),
-        _per_proof(group, amount(per_proof.tokens)),
+        divided(_at_least(money(per_proof.nanodollars), spent.unpriced_calls)),
+        divided(_at_least(money(per_proof.nanodollars_of_failures), spent.unpriced_calls)),
+        _at_least(amount(spent.tokens), spent.uncounted_calls),
+        divided(_at_least(amount(per_proof.tokens), spent.uncounted_calls)),
         duration(spent.duration_ms),
-        _per_proof(group, duration(per_proof.duration_ms)),
+        divided(duration(per_proof.duration_ms)),
     ]
 
 
-def _per_proof(group: Group, said: str) -> str:
-    return said if group.outcomes.proofs else "no proof"
-
-
 def _at_least(said: str, missing: int) -> str:
-    return f"≥ {said}" if missing and said.startswith("$") else said
+    return f"≥ {said}" if missing and said not in {UNKNOWN, NONE} else said
 
 
 def _unpriced(spent: Spent) -> str:
