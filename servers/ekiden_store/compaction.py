@@ -18,7 +18,7 @@ from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
 from ekiden_store.parts import ROW_GROUP_ROWS, Part, RowWriter, listed_parts, open_part, rows_dataset, writing_part
 from ekiden_store.repair import keep_aside, remove_empty_folders, tidy
-from ekiden_store.segments import Segment, listed_segments, sealed, torn_bytes
+from ekiden_store.segments import Segment, listed_segments, sealed, torn_bytes, whole_lines
 
 PART_ROWS = 1_000_000
 _MERGED_AT_ONCE = 8
@@ -136,21 +136,23 @@ class _Work:
             first = next(usable, None)
             if first is None:
                 return False
-            taken: list[Segment] = []
+            taken: list[tuple[Segment, BinaryIO, int]] = []
             with writing_part(self._layout.parts) as part:
                 for segment, file in itertools.chain([first], usable):
-                    self._add_segment(part, segment, file)
-                    taken.append(segment)
+                    taken.append((segment, file, self._add_segment(part, segment, file)))
                     if part.rows >= self._part_rows or len(taken) == _SEGMENTS_AT_ONCE:
                         break
-            for segment in taken:
+                for segment, file, size in taken:
+                    _require_sealed(segment, file, size)
+            for segment, _, _ in taken:
                 segment.path.unlink()
             done.parts += 1
             done.rows += part.rows
             done.segments += len(taken)
         return True
 
-    def _add_segment(self, part: RowWriter, segment: Segment, file: BinaryIO) -> None:
+    def _add_segment(self, part: RowWriter, segment: Segment, file: BinaryIO) -> int:
+        """Add the rows of a segment to a part, and return how many bytes it has."""
         size = os.fstat(file.fileno()).st_size
         findings = self._done.findings
         if torn := torn_bytes(file):
@@ -158,13 +160,14 @@ class _Work:
                 Finding("torn_tail", segment.name, f"{torn} bytes of a line that was never finished were cut")
             )
 
-        def on_damage(line: bytes) -> None:
+        def on_damage(_name: str, line: bytes) -> None:
             findings.append(keep_aside(self._layout, segment, line))
 
-        for table in segment_tables(file, size, on_damage):
+        for table in segment_tables(((segment.name, piece) for piece in whole_lines(file, size)), on_damage):
             self._require_time()
             part.write(table)
         part.contents.segments.add(segment.name)
+        return size
 
     def _small_parts(self) -> list[Path]:
         """Return parts of about the same size, so many that it is time to merge them.
@@ -206,6 +209,15 @@ class _Work:
         sync_folder(self._layout.parts)
         self._done.merged += len(paths)
         self._done.parts += 1
+
+
+def _require_sealed(segment: Segment, file: BinaryIO, size: int) -> None:
+    if os.fstat(file.fileno()).st_size != size:
+        raise StoreError(
+            f"The segment {segment.name!r} was written while it was compacted, though its lock was free: this file "
+            "system does not carry locks (flock) from one machine to another. Nothing is lost. Compact where its "
+            "writer runs, or when it has ended."
+        )
 
 
 def _usable(waiting: Iterator[Segment], held: ExitStack) -> Iterator[tuple[Segment, BinaryIO]]:

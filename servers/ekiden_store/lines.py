@@ -1,28 +1,42 @@
 """Lines of segments as tables."""
 
 import json
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, cast
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, cast
 
 from ekiden_store.arrow import pa, pj
 from ekiden_store.checksums import is_as_written
 from ekiden_store.schema import LINE_SCHEMA, conformed
-from ekiden_store.segments import whole_lines
 
-OnDamage = Callable[[bytes], None]
+_PARSED_BYTES = 8 << 20
 
 
-def segment_tables(file: BinaryIO, size: int, on_damage: OnDamage) -> Iterator[Any]:
-    """Yield the rows of the first `size` bytes of a segment as tables with `STEP_SCHEMA`, some megabytes at a time.
+def segment_tables(pieces: Iterable[tuple[str, bytes]], on_damage: Callable[[str, bytes], None]) -> Iterator[Any]:
+    """Yield the rows of segments as tables with `STEP_SCHEMA`, some megabytes at a time, however small they are.
 
     Args:
-        file: The segment.
-        size: How far to read.
-        on_damage: Called with every line that is not as it was written, as a crash of the machine can leave one.
+        pieces: Whole lines, and the segment that they come from.
+        on_damage: Called with the segment and every line of it that is not as it was written, as a crash of the machine
+            can leave one.
     """
-    for piece in whole_lines(file, size):
-        table = _table(piece)
-        yield _table_of_sound_lines(piece, on_damage) if table is None else table
+    waiting: list[tuple[str, bytes]] = []
+    size = 0
+    for name, piece in pieces:
+        waiting.append((name, piece))
+        size += len(piece)
+        if size >= _PARSED_BYTES:
+            yield _joint_table(waiting, on_damage)
+            waiting, size = [], 0
+    if waiting:
+        yield _joint_table(waiting, on_damage)
+
+
+def _joint_table(pieces: list[tuple[str, bytes]], on_damage: Callable[[str, bytes], None]) -> Any:
+    table = _table(b"".join(piece for _, piece in pieces))
+    if table is not None:
+        return table
+    return pa.concat_tables([_table_of_sound_lines(piece, partial(on_damage, name)) for name, piece in pieces])
 
 
 def _table(piece: bytes) -> Any | None:
@@ -43,7 +57,7 @@ def _table(piece: bytes) -> Any | None:
         return None
 
 
-def _table_of_sound_lines(piece: bytes, on_damage: OnDamage) -> Any:
+def _table_of_sound_lines(piece: bytes, on_damage: Callable[[bytes], None]) -> Any:
     tables: list[Any] = []
     for line in piece.split(b"\n")[:-1]:
         table = _table(line + b"\n") if _holds_a_row(line) else None

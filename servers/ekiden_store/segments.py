@@ -108,12 +108,12 @@ def sealed_size(wal: Path) -> tuple[int, int]:
     return files, size
 
 
-def whole_lines(file: BinaryIO, size: int, *, block: int = _BLOCK) -> Iterator[bytes]:
-    """Yield the first `size` bytes of a segment in pieces that end with a line; what is after the last line is not."""
-    start = 0
+def whole_lines(file: BinaryIO, size: int, *, start: int = 0, block: int = _BLOCK) -> Iterator[bytes]:
+    """Yield `size` bytes of a segment in pieces that end with a line; what is after the last line is not."""
+    end_of_all = start + size
     wanted = block
-    while start < size:
-        data = os.pread(file.fileno(), min(wanted, size - start), start)
+    while start < end_of_all:
+        data = os.pread(file.fileno(), min(wanted, end_of_all - start), start)
         end = data.rfind(b"\n") + 1
         if end:
             yield data[:end]

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,9 +16,10 @@ from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
 from ekiden_store.parts import Contents, Part, file_fragment, listed_parts, open_part, rows_dataset, writing_rows
 from ekiden_store.schema import STEP_SCHEMA
-from ekiden_store.segments import Segment, listed_segments
+from ekiden_store.segments import Segment, listed_segments, whole_lines
 
 _ATTEMPTS = 1_000
+_MOST_OPEN = 256  # segments; a process may often open 1,024 files
 IN_MEMORY_BYTES = 64 << 20
 _BATCH_ROWS = 32_768
 _READING = {"batch_readahead": 4, "fragment_readahead": 1}
@@ -27,6 +29,7 @@ _READING = {"batch_readahead": 4, "fragment_readahead": 1}
 class _OpenSegment:
     name: str
     file: BinaryIO
+    start: int
     size: int
 
 
@@ -174,10 +177,12 @@ class Snapshot:
         return rows_dataset([file_fragment(reopened)])
 
     def _recent_tables(self) -> Iterator[Any]:
-        for segment in self._segments:
-            yield from segment_tables(
-                segment.file, segment.size, lambda line, name=segment.name: self._note(name, line)
-            )
+        pieces = (
+            (segment.name, piece)
+            for segment in self._segments
+            for piece in whole_lines(segment.file, segment.size, start=segment.start)
+        )
+        return segment_tables(pieces, self._note)
 
     def _note(self, segment: str, line: bytes) -> None:
         self.findings.append(Finding("damaged_line", segment, f"{len(line)} bytes hold no row"))
@@ -222,7 +227,9 @@ def take_snapshot(layout: Layout) -> Snapshot:
                     continue
                 raise StoreError(f"The store {str(layout.folder)!r} cannot be read: {one_line(error)}") from error
             except OSError as error:
-                way_out = " Compact it." if error.errno == errno.EMFILE else ""
+                if error.errno == errno.ESTALE:  # another machine took the file away
+                    continue
+                way_out = " Compact it." if error.errno in {errno.EMFILE, errno.ENOSPC} else ""
                 raise StoreError(
                     f"The store {str(layout.folder)!r} cannot be read: {one_line(error)}{way_out}"
                 ) from error
@@ -248,7 +255,7 @@ def _opened(layout: Layout, opened: ExitStack) -> tuple[list[Part], list[_OpenSe
         opened.callback(part.close)
         held.add(part.contents)
         parts.append(part)
-    segments = [_open_segment(segment, opened) for segment in listed if segment.name not in held.segments]
+    segments = list(_open_segments([segment for segment in listed if segment.name not in held.segments], opened))
     return (
         [part for part in parts if part.name not in held.replaces],
         [segment for segment in segments if segment.size],
@@ -256,7 +263,18 @@ def _opened(layout: Layout, opened: ExitStack) -> tuple[list[Part], list[_OpenSe
     )
 
 
-def _open_segment(segment: Segment, opened: ExitStack) -> _OpenSegment:
-    file = segment.path.open("rb", buffering=0)
-    opened.callback(file.close)
-    return _OpenSegment(segment.name, file, os.fstat(file.fileno()).st_size)
+def _open_segments(segments: list[Segment], opened: ExitStack) -> Iterator[_OpenSegment]:
+    """Open segments; of many, copy all but the first into one file: a process may open but so many."""
+    for segment in segments[:_MOST_OPEN]:
+        file = segment.path.open("rb", buffering=0)
+        opened.callback(file.close)
+        yield _OpenSegment(segment.name, file, 0, os.fstat(file.fileno()).st_size)
+    if len(segments) > _MOST_OPEN:
+        copies = cast("BinaryIO", tempfile.TemporaryFile(prefix="ekiden-store-"))  # noqa: SIM115  # closed by `opened`
+        opened.callback(copies.close)
+        for segment in segments[_MOST_OPEN:]:
+            with segment.path.open("rb") as file:
+                start = copies.tell()
+                shutil.copyfileobj(file, copies)
+            yield _OpenSegment(segment.name, copies, start, copies.tell() - start)
+        copies.flush()
