@@ -101,9 +101,8 @@ class _Reading:
             tallies.rows[scene] += rows
         for scene, label, rows in _grouped(table.filter(pa.array(is_state)), "scene", "label"):
             tallies.labels.setdefault(scene, LabelCounts()).add(label, rows)
-        times = table.filter(pc.greater(table.column("timestamp_ms"), pa.scalar(0, pa.uint64()))).group_by(
-            "scene", use_threads=False
-        )
+        is_timed = pc.greater(table.column("timestamp_ms"), pa.scalar(0, pa.uint64()))
+        times = table.filter(is_timed).group_by("scene", use_threads=False)
         for row in times.aggregate([("timestamp_ms", "min"), ("timestamp_ms", "max")]).to_pylist():
             first, last = tallies.times.get(row["scene"], (row["timestamp_ms_min"], row["timestamp_ms_max"]))
             tallies.times[row["scene"]] = min(first, row["timestamp_ms_min"]), max(last, row["timestamp_ms_max"])
