@@ -9,9 +9,10 @@ from typing import BinaryIO, NamedTuple, cast
 
 from ekiden_store.errors import StoreError, one_line
 from ekiden_store.mixes import ContrastSource, DedupeKey, FileSource, Source
-from ekiden_store.pairs import Example, Tally, examples, gives_up
+from ekiden_store.pairs import Example, Tally, examples
 from ekiden_store.pairs_contrast import Contrast, contrasts
 from ekiden_store.snapshot import Snapshot
+from ekiden_store.sorry import gives_up
 
 _MAX_LINE_BYTES = 64 << 20
 _CONTRAST = tuple(each.name for each in fields(Contrast))

@@ -1,15 +1,15 @@
 """What can be learnt from attempts: tactics with the state BEFORE them."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ekiden_store.arrow import pc
+from ekiden_store.columns import STATE_KINDS
 from ekiden_store.selection_rows import RowFilter, both
 from ekiden_store.snapshot import Snapshot
-from ekiden_store.stats import STATE_KINDS
+from ekiden_store.sorry import gives_up
 from ekiden_store.trees import AttemptKey, Node, Row, Tree, theorems_with, trees
 
 Unusable = Literal[
@@ -22,7 +22,6 @@ Unusable = Literal[
     "ambiguous_parent",
     "cycle",
 ]
-_SORRY = re.compile(r"(?<![\w.'])(?:sorry|admit|sorryAx)(?![\w'])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +137,6 @@ def unusable(node: Node, *, failed: bool = False) -> Unusable | None:
     if before is None:
         return node.fault or "state_before_unknown"
     return None if before.strip() else "finished_before"
-
-
-def gives_up(tactic: str) -> bool:
-    """Tell whether a tactic leaves out what it should prove; one that only speaks of it counts as well."""
-    return _SORRY.search(tactic) is not None
 
 
 def trees_of(snapshot: Snapshot, rows: RowFilter, verdicts: Collection[str]) -> Iterator[Tree]:
