@@ -246,10 +246,11 @@ async def _on_a_thread(ctx: Context, work: Callable[[Stop], _Answer], limit_s: f
             refusals.append(error)
 
     async def report() -> None:
-        began = monotonic()
-        while True:
+        began, passed = monotonic(), 0.0
+        while passed < limit_s:  # progress only rises
             await anyio.sleep(PROGRESS_EVERY_S)
-            await ctx.report_progress(min(monotonic() - began, limit_s), limit_s, bulletin.text)
+            passed = min(monotonic() - began, limit_s)
+            await ctx.report_progress(passed, limit_s, bulletin.text)
 
     try:
         async with anyio.create_task_group() as tasks:

@@ -122,13 +122,17 @@ async def slurm_wait(
     timeout_s: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="At most.")] = LONGEST_WAIT_S,
 ) -> JobReports:
     """Wait until all of some jobs have ended, or the time is up. SLOW."""
-    began, abandoned = monotonic(), Event()
+    began, abandoned, told = monotonic(), Event(), -1.0
 
     def tick(statuses: "Statuses") -> None:
+        nonlocal told
         if abandoned.is_set():
             raise _Abandoned
         ended = sum(status.phase == "ended" for status in statuses.values())
         passed = min(monotonic() - began, timeout_s)
+        if passed <= told:  # progress only rises
+            return
+        told = passed
         from_thread.run(ctx.report_progress, passed, timeout_s, f"{ended} of {len(statuses)} jobs have ended")
 
     try:
