@@ -92,7 +92,10 @@ def _is_ours(source: Any, path: Path) -> bool:
     names: Counter[str] = Counter(source.schema_arrow.names)
     missing = [name for name in _REQUIRED if name not in names]
     if missing:
-        raise StoreError(f"{str(path)!r} is not a trajectory file: it lacks {', '.join(map(repr, missing))}.")
+        way_out = (
+            " It may be a cache of embeddings: `ekiden store embed --from` takes it." if "embedding" in names else ""
+        )
+        raise StoreError(f"{str(path)!r} is not a trajectory file: it lacks {', '.join(map(repr, missing))}.{way_out}")
     if twice := [name for name in _NAMES if names[name] > 1]:
         raise StoreError(f"{str(path)!r} has several columns {twice[0]!r}. Leave all but one out.")
     found: dict[bytes, bytes] = source.metadata.metadata or {}

@@ -3,11 +3,13 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ekiden_store.arrow import pc
 from ekiden_store.embeddings import EmbeddingCache
 from ekiden_store.embeddings_fill import FillReport, fill_cache
+from ekiden_store.embeddings_import import import_reference_cache
 from ekiden_store.encoders import Encoder, EncoderIdentity, HashEncoder
 from ekiden_store.encoders_http import HttpEncoder
 from ekiden_store.errors import StoreError
@@ -43,6 +45,15 @@ async def embed_states(
         return await fill_cache(cache, states(snapshot), encoder, on_checkpoint=on_checkpoint)
 
 
+def import_embeddings(store: Store, settings: "StoreSettings", path: Path) -> FillReport:
+    """Take over the vectors of a file with `state_pp` and `embedding`, as made by the encoder of the settings.
+
+    Raises:
+        StoreError: No encoder is configured, it is no such file, or the vectors cannot be written.
+    """
+    return import_reference_cache(EmbeddingCache(store.folder / "embeddings", _identity(settings)), path)
+
+
 def states(snapshot: "Snapshot") -> Iterator[str]:
     """Yield the texts of states; one may come again."""
     for batch in snapshot.scan(columns=["state_pp"], filter=pc.field("state_pp") != ""):
@@ -50,9 +61,15 @@ def states(snapshot: "Snapshot") -> Iterator[str]:
 
 
 def _encoder(settings: "StoreSettings") -> HttpEncoder:
+    identity = _identity(settings)
+    told = settings.encoder
+    assert told is not None  # else it has no identity
+    key = os.environ.get(told.key_env, "") if told.key_env else ""
+    return HttpEncoder(told.address, identity, batch_size=told.batch_size, key=key)
+
+
+def _identity(settings: "StoreSettings") -> EncoderIdentity:
     if settings.encoder is None:
         raise StoreError("No encoder is configured: say in the settings, under [store.encoder], where it is.")
     told = settings.encoder
-    identity = EncoderIdentity(told.model, told.revision, told.pooling, told.dtype, told.template)
-    key = os.environ.get(told.key_env, "") if told.key_env else ""
-    return HttpEncoder(told.address, identity, batch_size=told.batch_size, key=key)
+    return EncoderIdentity(told.model, told.revision, told.pooling, told.dtype, told.template)

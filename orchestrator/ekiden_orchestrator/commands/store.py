@@ -187,22 +187,40 @@ def embed(
     hashes: Annotated[
         bool, typer.Option("--hashes", help="Make vectors of hashes, which mean nothing: to try things out.")
     ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Take vectors over from this Parquet file, with `state_pp` and `embedding`, and encode nothing.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
     """Encode the states that have no vector yet; a run that is ended keeps what it has.
 
-    The vectors go to the folder `embeddings` of the store.
+    The vectors go to the folder `embeddings` of the store. A file does not tell which encoder made its vectors: they
+    are taken for those of the encoder of the settings.
     """
     from functools import partial
 
     import anyio
 
     from ekiden_orchestrator.commands.store_display import show_fill
-    from ekiden_store.views_states import embed_states
+    from ekiden_store.views_states import embed_states, import_embeddings
 
     settings = settings_of(folder)
-    show_fill(anyio.run(partial(embed_states, open_of(settings), settings, hashes=hashes)), as_json=as_json)
+    if cache is None:
+        show_fill(anyio.run(partial(embed_states, open_of(settings), settings, hashes=hashes)), as_json=as_json)
+    elif hashes:
+        raise CommandError("Say one of --hashes and --from.")
+    else:
+        show_fill(
+            import_embeddings(open_of(settings, create=True), settings, cache), as_json=as_json, verb="taken over"
+        )
 
 
 @app.command(rich_help_panel=KEEPING)

@@ -36,6 +36,8 @@ def show_stats(stats: Stats, *, as_json: bool) -> None:
     typer.echo(f"attempts    {stats.attempts:,} at {stats.theorems:,} theorems")
     share = "" if proved.of_attempted is None else f" ({proved.of_attempted:.1%})"
     typer.echo(f"proved      {proved.proved:,} of {proved.attempted:,} attempted{share}; {proved.copied:,} only copied")
+    if proved.gave_up:
+        typer.echo(f"            {proved.gave_up:,} more with `sorry` alone, which proves nothing")
     if proved.asked is not None:
         share = "" if proved.of_asked is None else f" ({proved.of_asked:.1%})"
         typer.echo(f"            of {proved.asked:,} asked for{share}; {proved.not_attempted:,} left no row")
@@ -132,12 +134,12 @@ def show_trees(trees: Sequence[Tree], theorem: str, redactor: Redactor, *, as_js
             typer.echo(f"  {visible(redactor.redact(line))}")
 
 
-def show_fill(report: FillReport, *, as_json: bool) -> None:
-    """Print what became of states that were to be encoded."""
+def show_fill(report: FillReport, *, as_json: bool, verb: str = "encoded") -> None:
+    """Print what became of states that were to be encoded, or whose vectors were to be taken over."""
     if as_json:
         _json(asdict(report))
         return
-    typer.echo(f"{report.encoded:,} states encoded, {report.known:,} known already")
+    typer.echo(f"{report.encoded:,} states {verb}, {report.known:,} known already")
     for reason, times in report.refused.most_common(5):
         typer.echo(f"  {times:,} without a vector: {visible(reason)}")
 

@@ -108,8 +108,10 @@ def test_another_store_is_imported_from_its_parts_and_only_once_it_is_compacted(
 def test_an_attempt_is_shown_as_a_tree(tmp_path: Path, folder: Path) -> None:
     ekiden("store", "import", reference_file(tmp_path), "--store", folder)
     shown = ekiden("store", "tree", "add_zero", "--store", folder)
-    assert shown.stdout.splitlines() == [
-        "iteration1/add_zero of iteration1: proved",
+    title, *lines = shown.stdout.splitlines()
+    assert title.startswith("iteration1/add_zero/")
+    assert title.endswith(" of iteration1: proved")
+    assert lines == [
         "  0 (root) => ⊢ n + 0 = n [positive]",
         "    1 simp => no goals [positive]",
         "    2 exfalso => ⊢ false [negative]",
@@ -177,3 +179,24 @@ def test_a_store_that_is_not_there_is_said_so(folder: Path) -> None:
     done = ekiden("store", "stats", "--store", folder)
     assert done.exit_code == 2
     assert f"There is no trajectory store in {str(folder)!r} yet" in done.stderr
+
+
+def test_vectors_of_a_file_are_taken_for_those_of_the_encoder_of_the_settings(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache.parquet"
+    vectors = pa.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]], pa.list_(pa.float32()))
+    pq.write_table(pa.table({"state_pp": ["⊢ a", "⊢ b", "⊢ c"], "embedding": vectors}), cache)
+    refused = ekiden("store", "import", cache, "--store", folder)
+    assert (refused.exit_code, "`ekiden store embed --from` takes it" in refused.stderr) == (1, True)
+    unset = ekiden("store", "embed", "--from", cache, "--store", folder)
+    assert (unset.exit_code, "[store.encoder]" in unset.stderr) == (2, True)
+    both = ekiden("store", "embed", "--from", cache, "--hashes", "--store", folder)
+    assert (both.exit_code, "Say one of --hashes and --from" in both.stderr) == (2, True)
+    encoder = {"address": "http://127.0.0.1:9", "model": "m", "revision": "r", "dtype": "bfloat16"}
+    monkeypatch.setenv("EKIDEN_STORE_ENCODER", json.dumps(encoder))
+    done = ekiden("store", "embed", "--from", cache, "--store", folder)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "2 states taken over, 0 known already"
+    assert "1 without a vector" in done.stdout
+    assert "0 states taken over, 2 known" in ekiden("store", "embed", "--from", cache, "--store", folder).stdout
