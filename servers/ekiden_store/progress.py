@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ekiden_store.arrow import pa, pc
+from ekiden_store.columns import NOT_ATTEMPTED, STATE_KINDS
+from ekiden_store.gave_up import gave_up_rows
 from ekiden_store.progress_figures import Depth, Progress, Spent
 from ekiden_store.progress_results import Tallies, progress_of
 from ekiden_store.progress_tables import (
@@ -23,8 +25,7 @@ from ekiden_store.progress_tables import (
 )
 from ekiden_store.sampling_hashes import Numbers, attempt_numbers, text_numbers
 from ekiden_store.snapshot import Snapshot
-from ekiden_store.sorry import gives_up
-from ekiden_store.stats import NOT_ATTEMPTED, STATE_KINDS, LabelCounts
+from ekiden_store.stats import LabelCounts
 
 _COLUMNS = (
     "theorem_name",
@@ -33,7 +34,6 @@ _COLUMNS = (
     "kind",
     "label",
     "depth_from_root",
-    "tactic_applied",
     "is_proof_complete",
     "timestamp_ms",
     "iteration",
@@ -66,8 +66,10 @@ def read_progress(snapshot: Snapshot, *, where: Any = None, asked: Collection[st
         StoreError: The rows cannot be read.
     """
     names = None if asked is None else sorted(set(asked))
-    reading = _Reading(None if names is None else np.unique(text_numbers(texts_array(names))))
-    for batch in snapshot.scan(columns=_COLUMNS, filter=where):
+    numbers = None if names is None else np.unique(text_numbers(texts_array(names)))
+    reading = _Reading(numbers, gave_up_rows(snapshot))
+    columns = (*_COLUMNS, "row_id") if len(reading.gave_up_rows) else _COLUMNS
+    for batch in snapshot.scan(columns=columns, filter=where):
         if batch.num_rows:
             reading.add(pa.Table.from_batches([batch]))
     return progress_of(reading.tallies, None if names is None else len(names))
@@ -76,6 +78,7 @@ def read_progress(snapshot: Snapshot, *, where: Any = None, asked: Collection[st
 @dataclass(slots=True)
 class _Reading:
     asked: Numbers | None
+    gave_up_rows: Any
     tallies: Tallies = field(default_factory=Tallies)
 
     def add(self, table: Any) -> None:
@@ -122,10 +125,14 @@ class _Reading:
             failures[kind if is_kept else OTHER_FAILURES] += rows
 
     def _add_theorems(self, table: Any, theorems: Numbers, scenes: Indices, is_state: Mask) -> None:
-        is_complete, is_given_up = _completed(table)
         flags = np.zeros(table.num_rows, dtype=np.uint8)
+        is_ok = pc.not_equal(table.column("outcome"), "failed")
+        is_complete = pc.and_(table.column("is_proof_complete"), is_ok).to_numpy()
+        if len(self.gave_up_rows):
+            is_given_up = is_complete & pc.is_in(table.column("row_id"), self.gave_up_rows).to_numpy()
+            flags[is_given_up] |= GAVE_UP
+            is_complete = is_complete & ~is_given_up
         flags[is_complete] |= PROVED
-        flags[is_given_up] |= GAVE_UP
         flags[pc.equal(table.column("verdict"), "accepted").to_numpy()] |= ACCEPTED
         flags[np.ones_like(is_state) if self.asked is None else is_among(theorems, self.asked)] |= ASKED
         depths = table.column("depth_from_root").to_numpy().astype(np.int64)
@@ -133,16 +140,6 @@ class _Reading:
         shortest = np.where(is_complete & is_state, depths, NO_LENGTH)
         deepest = np.where(is_state, depths, -1)
         self.tallies.known.add(Rows(theorems, scenes, flags, shortest, deepest, costs))
-
-
-def _completed(table: Any) -> tuple[Mask, Mask]:
-    """Return which rows complete a proof, and which do so only by giving up."""
-    claimed = pc.and_(table.column("is_proof_complete"), pc.not_equal(table.column("outcome"), "failed")).to_numpy()
-    is_given_up = np.zeros(len(claimed), dtype=np.bool_)
-    if claimed.any():
-        tactics: list[str] = table.column("tactic_applied").filter(pa.array(claimed)).to_pylist()
-        is_given_up[claimed] = [gives_up(tactic) for tactic in tactics]
-    return claimed & ~is_given_up, is_given_up
 
 
 def _spent(own: Any) -> Iterator[tuple[int, Spent]]:

@@ -1,6 +1,7 @@
 """How far attempts have come, beside what pandas makes of the same rows."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,14 +124,15 @@ def test_depths_failures_and_origins_are_those_of_pandas(store: Store, frame: An
     assert found.whole.outcomes.accepted == len(judged & set(proofs(frame).theorem_name))
 
 
-def test_figures_agree_with_the_counts_of_stats_except_for_proofs_by_sorry(store: Store) -> None:
+def test_figures_agree_with_the_counts_of_stats(store: Store) -> None:
     found = progress(store)
     with store.snapshot() as snapshot:
         stats = read_stats(snapshot)
     outcomes = found.whole.outcomes
     assert (found.kinds, found.origins, found.attempts) == (stats.kinds, stats.origins, stats.attempts)
     assert (found.theorems, found.copied, outcomes.gave_up) == (stats.theorems, stats.proved.copied, 1)
-    assert outcomes.attempted == stats.proved.attempted
+    assert (outcomes.attempted, outcomes.proved) == (stats.proved.attempted, stats.proved.proved)
+    assert outcomes.gave_up == stats.proved.gave_up
     assert found.whole.labels == stats.labels
 
 
@@ -173,6 +175,15 @@ def test_the_price_of_a_proof_holds_what_failures_and_the_run_as_a_whole_cost(tm
     found = progress(filled(tmp_path / "store", run, lost, won, *proofs))
     assert found.whole.per_proof.nanodollars == 45, "three proofs of one theorem prove one theorem"
     assert found.whole.per_proof.nanodollars_of_failures == 30
+
+
+def test_a_proof_whose_first_tactic_is_sorry_proves_nothing(tmp_path: Path) -> None:
+    node = Step(theorem_name="a", kind="tactic", run_id="r", attempt_id="r/a", cost_nanodollars=4)
+    first = replace(node, step=1, state_id=1, parent_state_id=0, tactic_applied="have h : p := sorry", state_pp="⊢ q")
+    last = replace(node, step=2, state_id=2, parent_state_id=1, tactic_applied="simp", is_proof_complete=True)
+    found = progress(filled(tmp_path / "store", replace(node, state_pp="⊢ p"), first, last))
+    outcomes = found.whole.outcomes
+    assert (outcomes.attempted, outcomes.proved, outcomes.gave_up, outcomes.failed_nanodollars) == (1, 0, 1, 12)
 
 
 def test_only_some_rows_are_counted(store: Store, frame: Any) -> None:
