@@ -1,15 +1,17 @@
 """What goes into and comes out of the tools of the store."""
 
+import json
 from collections import Counter
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 from pydantic import BaseModel, Field
 
 from ekiden_store.columns import COLUMNS
 from ekiden_store.errors import InvalidStepError
+from ekiden_store.pages import PAGE_CHARS
 from ekiden_store.redaction import Redactor
-from ekiden_store.steps import Step
+from ekiden_store.steps import Step, step_line
 
 if TYPE_CHECKING:
     from ekiden_store.embeddings_fill import FillReport
@@ -18,6 +20,14 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 500
 MAX_TEXT = 2_000
+MOST_IDS = 20
+MOST_VERDICTS = 20
+_SHORTER = (MAX_TEXT, 300, 60)
+"""How long the texts of a row may be: where they are many, less."""
+_LONGEST_ROW = PAGE_CHARS // 2
+_MOST_TEXTS = 20
+_LONGEST_NAME = 500
+_SHORT = ("theorem_name", "row_id", "run_id", "attempt_id", "failure_kind", "verdict", "tool", "model", "source")
 _NAMES = tuple(column.name for column in COLUMNS)
 _DEFAULTS = {column.name: column.default for column in COLUMNS}
 _ALWAYS = frozenset({"row_id", "theorem_name", "kind", "attempt_id"})
@@ -29,7 +39,13 @@ Row = dict[str, Any]
 class Appended(BaseModel):
     """Steps that are stored."""
 
-    row_ids: Annotated[list[str], Field(description="In the order given.")]
+    rows: Annotated[int, Field(description="How many.")]
+    row_ids: Annotated[list[str], Field(description=f"In order; above {MOST_IDS} the first and last.")]
+
+    @classmethod
+    def of_ids(cls, ids: Sequence[str]) -> Self:
+        """Show the ids of stored rows."""
+        return cls(rows=len(ids), row_ids=[*ids] if len(ids) <= MOST_IDS else [ids[0], ids[-1]])
 
 
 class StepPage(BaseModel):
@@ -66,7 +82,7 @@ class StoreStats(BaseModel):
         return cls(
             rows=stats.rows,
             kinds=stats.kinds,
-            verdicts={redactor.redact(name): rows for name, rows in stats.verdicts.items()},
+            verdicts={redactor.redact(name): rows for name, rows in _most(stats.verdicts)},
             labels=_labels(stats.labels),
             depths={str(depth): _labels(labels) for depth, labels in list(stats.depths.items())[:20]},
             largest={redactor.redact(name): _labels(labels) for name, labels in stats.largest.items()},
@@ -124,23 +140,61 @@ def step_of(row: Mapping[str, object]) -> Step:
     for name in ("theorem_name", "kind"):
         if not row.get(name):
             raise InvalidStepError(f"A step needs {name!r}.")
-    values: dict[str, Any] = {"origin": "agent", **row}
+    for name in _SHORT:
+        value = row.get(name)
+        if isinstance(value, str) and len(value) > _LONGEST_NAME:
+            raise InvalidStepError(f"{name!r} has {len(value)} characters; at most {_LONGEST_NAME} fit there.")
+    said = {name: value for name, value in row.items() if value is not None}  # null: nothing was said
+    values: dict[str, Any] = {"origin": "agent", **said}
     return Step(**values)
+
+
+def steps_of(rows: Sequence[Row]) -> list[Step]:
+    """Return rows that an agent gives as steps.
+
+    Raises:
+        InvalidStepError: One does not fit; it is named by its place, from 0.
+    """
+    steps: list[Step] = []
+    for place, row in enumerate(rows):
+        try:
+            step = step_of(row)
+            step_line(step, row_id=step.row_id, now_ms=0, producer="")
+        except InvalidStepError as error:
+            raise InvalidStepError(f"steps[{place}]: {error} Nothing was stored.") from error
+        steps.append(step)
+    return steps
 
 
 def row_of(step: Step) -> Row:
     """Return a step as an agent sees it: without what is at its default, and with long texts cut."""
     values = {name: getattr(step, name) for name in _NAMES}
     row = {name: value for name, value in values.items() if name in _ALWAYS or value != _DEFAULTS[name]}
-    return {name: _cut(value) for name, value in row.items()}
+    cut: Row = {}
+    for most in _SHORTER:
+        cut = {name: _cut(value, most) for name, value in row.items()}
+        if size_of(cut) <= _LONGEST_ROW:
+            break
+    return cut
 
 
-def _cut(value: Any) -> Any:
+def size_of(row: Row) -> int:
+    """Return how many characters an agent reads for a row."""
+    return len(json.dumps(row, ensure_ascii=False))
+
+
+def _cut(value: Any, most: int) -> Any:
     if isinstance(value, tuple | list):
-        return [_cut(each) for each in value]  # pyright: ignore[reportUnknownVariableType]  # of texts
-    if isinstance(value, str) and len(value) > MAX_TEXT:
-        return f"{value[:MAX_TEXT]}… ({len(value)} characters)"
+        texts = cast("Sequence[str]", value)
+        more = [f"… ({len(texts)} texts)"] if len(texts) > _MOST_TEXTS else []
+        return [_cut(text, most) for text in texts[:_MOST_TEXTS]] + more
+    if isinstance(value, str) and len(value) > most:
+        return f"{value[:most]}… ({len(value)} characters)"
     return value
+
+
+def _most(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_VERDICTS]
 
 
 def _labels(labels: "LabelCounts") -> Counts:

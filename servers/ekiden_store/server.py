@@ -24,15 +24,19 @@ from ekiden_store.models import (
     StoreStats,
     TreePage,
     row_of,
-    step_of,
+    size_of,
+    steps_of,
 )
+from ekiden_store.pages import bound_cursor, fitting, place_of
 from ekiden_store.redaction import Redactor
+from ekiden_store.steps import Step
 from ekiden_store.store import Store
+from ekiden_store.tidying import Tidier
 from ekiden_store.views import open_store, redactor_of, tree_page
-from ekiden_store.writer import Writer
 
 if TYPE_CHECKING:
     from ekiden_config import Settings, StoreSettings
+    from ekiden_store.writer import Writer
 
 PATIENCE_S = 45.0
 """How long states are encoded in one call; hosts give up after 60 seconds."""
@@ -70,6 +74,7 @@ class _Office:
         self._opening = Lock()  # guards the store and the writer: one of each is made
         self._store: Store | None = None
         self._writer: Writer | None = None
+        self._tidier = Tidier(settings)
 
     @contextmanager
     def store(self) -> Generator[Store]:
@@ -82,24 +87,28 @@ class _Office:
             with self._opening:
                 if self._store is None:
                     self._store = open_store(self.settings, create=True)
+                    self._tidier.look(self._store)
             yield self._store
         except StoreError as error:
             place = str(Path(self.settings.folder).expanduser())
             raise StoreError(str(error).replace(place, "the store")) from error  # a model is told no places
 
-    def writer(self, store: Store) -> Writer:
-        """Return the one writer."""
+    def append(self, store: Store, steps: list[Step]) -> list[str]:
+        """Store rows by the one writer, and return their ids."""
         with self._opening:
             if self._writer is None:
                 self._writer = store.writer(producer="ekiden trajectories", segment_bytes=self.settings.segment_bytes)
-            return self._writer
+        ids = self._writer.append(steps)
+        self._tidier.look(store)
+        return ids
 
     def redactor(self) -> Redactor:
         """Return what strikes out secrets."""
         return redactor_of(self.settings)
 
     def close(self) -> None:
-        """Let go of the writer's file."""
+        """Let go of the writer's file, and end what compacts."""
+        self._tidier.close()
         if self._writer is not None:
             self._writer.close()
 
@@ -120,9 +129,9 @@ def trajectory_append(
 ) -> Appended:
     """Store rows, all or none. A row_id of your own makes a call safe to repeat."""
     office = state_of(ctx, _Office)
-    rows = [step_of(row) for row in steps]
+    rows = steps_of(steps)
     with office.store() as store:
-        return Appended(row_ids=office.writer(store).append(rows))
+        return Appended.of_ids(office.append(store, rows))
 
 
 def trajectory_query(  # noqa: PLR0917  # a tool's arguments are named
@@ -136,14 +145,18 @@ def trajectory_query(  # noqa: PLR0917  # a tool's arguments are named
     cursor: Cursor = "",
 ) -> StepPage:
     """List rows, the newest first."""
-    from ekiden_store.views_query import newest_steps, row_filter
+    from ekiden_store.views_query import cursor_after, newest_steps, row_filter
 
     office = state_of(ctx, _Office)
     redactor = office.redactor()
+    question = (theorem, run, attempt, kind, label)
     where = row_filter(theorem, run, attempt, kind or None, label or None)
     with office.store() as store, store.snapshot() as snapshot:
-        found, following = newest_steps(snapshot, where, limit=limit, cursor=cursor)
-    return StepPage(steps=[row_of(redactor.redact_step(step)) for step in found], next_cursor=following)
+        found, following = newest_steps(snapshot, where, limit=limit, cursor=place_of(cursor, *question))
+    rows = fitting((row_of(redactor.redact_step(step)) for step in found), size_of)
+    if len(rows) < len(found):
+        following = cursor_after(found[len(rows) - 1])
+    return StepPage(steps=rows, next_cursor=bound_cursor(following, *question))
 
 
 def trajectory_stats(ctx: Context, theorem: Theorem = "", run: Run = "") -> StoreStats:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ekiden_store.columns import COLUMNS
 from ekiden_store.errors import StoreError
+from ekiden_store.pages import bound_cursor, fitting, no_such_cursor, place_of
 from ekiden_store.redaction import Redactor
 from ekiden_store.steps import Step
 from ekiden_store.store import Store
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 100_000
 PAGE_LINES = 100
 _LONGEST_LINE = 400
+_LONGEST_PLACE = 10
+_DEEPEST = 60
 _NAMES = tuple(column.name for column in COLUMNS)
 _TEXTS = frozenset(column.name for column in COLUMNS if column.type == "texts")
 
@@ -119,18 +122,20 @@ def tree_page(
     Raises:
         StoreError: There is nothing such, or the cursor is none.
     """
-    if cursor and not cursor.isdecimal():
-        raise StoreError(f"There is no such cursor: {cursor!r}. Give the next_cursor of the page before.")
     if not theorem and not attempt_id:
         raise StoreError("Name a theorem, an attempt, or both.")
-    first = int(cursor or 0)
+    place = place_of(cursor, theorem, run_id, attempt_id) or "0"
+    if not place.isdecimal() or len(place) > _LONGEST_PLACE:
+        raise no_such_cursor(cursor)
+    first = int(place)
     if theorem:
         every = _tree_lines(snapshot, theorem, run_id, attempt_id)
     else:
         every = map(line_of_step, attempt_steps(snapshot, attempt_id, run_id=run_id or None))
     lines = list(islice(every, first, first + PAGE_LINES + 1))
-    following = str(first + PAGE_LINES) if len(lines) > PAGE_LINES else ""
-    return [_cut(redactor.redact(line)) for line in lines[:PAGE_LINES]], following
+    shown = fitting((_cut(redactor.redact(line)) for line in lines[:PAGE_LINES]), len)
+    following = str(first + len(shown)) if len(lines) > len(shown) else ""
+    return shown, bound_cursor(following, theorem, run_id, attempt_id)
 
 
 def _tree_lines(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str) -> Iterator[str]:
@@ -146,6 +151,10 @@ def _tree_lines(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str
 
 
 def _cut(line: str) -> str:
+    content = line.lstrip(" ")
+    depth = len(line) - len(content)
+    if depth > _DEEPEST:
+        line = f"{' ' * _DEEPEST}({depth // 2} deep) {content}"
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
 
 

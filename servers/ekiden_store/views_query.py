@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ekiden_store.arrow import pc
 from ekiden_store.columns import Kind, Label
-from ekiden_store.errors import StoreError
+from ekiden_store.pages import no_such_cursor
 from ekiden_store.selection_rows import RowFilter, both
 from ekiden_store.steps import Step
 from ekiden_store.views import read_steps
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ekiden_store.snapshot import Snapshot
 
 _KEY = ("timestamp_ms", "step", "row_id")
+_LONGEST_NUMBER = 20
 
 
 def row_filter(theorem: str, run: str, attempt: str = "", kind: Kind | None = None, label: Label | None = None) -> Any:
@@ -48,8 +49,12 @@ def newest_steps(snapshot: "Snapshot", where: Any, *, limit: int, cursor: str) -
     wanted = both(where, pc.field("row_id").isin([key[2] for key in keys[:limit]]))
     found = {step.row_id: step for step in read_steps(snapshot.narrowed(wanted), wanted)}
     page = [found[key[2]] for key in keys[:limit]]
-    last = keys[:limit][-1]
-    return page, f"{last[0]},{last[1]},{last[2]}" if len(keys) > limit else ""
+    return page, cursor_after(page[-1]) if len(keys) > limit else ""
+
+
+def cursor_after(step: Step) -> str:
+    """Return where a page begins that goes on behind a row."""
+    return f"{step.timestamp_ms},{step.step},{step.row_id}"
 
 
 def _keys(snapshot: "Snapshot", where: Any, most: int) -> Iterator[tuple[int, int, str]]:
@@ -62,8 +67,9 @@ def _keys(snapshot: "Snapshot", where: Any, most: int) -> Iterator[tuple[int, in
 def _before(cursor: str) -> Any:
     time, _, rest = cursor.partition(",")
     step, _, row_id = rest.partition(",")
-    if not (time.isdecimal() and step.isdecimal() and row_id) or max(int(time), int(step)) >= 2**63:
-        raise StoreError(f"There is no such cursor: {cursor!r}. Give the next_cursor of the page before.")
+    are_numbers = all(text.isdecimal() and len(text) <= _LONGEST_NUMBER for text in (time, step))
+    if not are_numbers or not row_id or max(int(time), int(step)) >= 2**63:
+        raise no_such_cursor(cursor)
     when, at = pc.field("timestamp_ms"), pc.field("step")
     same = when == int(time)
     return (when < int(time)) | (same & (at < int(step))) | (same & (at == int(step)) & (pc.field("row_id") < row_id))
