@@ -39,13 +39,12 @@ Row = dict[str, Any]
 class Appended(BaseModel):
     """Steps that are stored."""
 
-    rows: Annotated[int, Field(description="How many.")]
-    row_ids: Annotated[list[str], Field(description=f"In order; above {MOST_IDS} the first and last.")]
+    row_ids: Annotated[list[str], Field(description=f"Above {MOST_IDS}: first, last.")]
 
     @classmethod
     def of_ids(cls, ids: Sequence[str]) -> Self:
         """Show the ids of stored rows."""
-        return cls(rows=len(ids), row_ids=[*ids] if len(ids) <= MOST_IDS else [ids[0], ids[-1]])
+        return cls(row_ids=[*ids] if len(ids) <= MOST_IDS else [ids[0], ids[-1]])
 
 
 class StepPage(BaseModel):
