@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from made_up_search import ATTEMPT_ROWS, attempt, batches, positives
+from made_up_search import ATTEMPT_ROWS, attempt, batches, fill, positives, share_rows, whole_shares
 
 from ekiden_store import Store
 
@@ -40,6 +41,17 @@ MIX = {
 }
 
 
+@dataclass(frozen=True, order=True)
+class Took:
+    """The time that something took."""
+
+    seconds: float
+    processor_s: float
+
+    def __add__(self, other: "Took") -> "Took":
+        return Took(self.seconds + other.seconds, self.processor_s + other.processor_s)
+
+
 class Stage(NamedTuple):
     """What a stage has to work with."""
 
@@ -58,47 +70,48 @@ class Stage(NamedTuple):
 
     def theorems(self) -> list[str]:
         """Return the names of some theorems."""
-        attempts = self.rows // ATTEMPT_ROWS
-        return [attempt(attempts * place // LOOK_UPS, attempts)[0].theorem_name for place in range(LOOK_UPS)]
+        attempts, shares = share_rows(self.rows) // ATTEMPT_ROWS, self.rows // share_rows(self.rows)
+        return [
+            attempt(attempts * place // LOOK_UPS, attempts, place % shares)[0].theorem_name for place in range(LOOK_UPS)
+        ]
 
 
-def our_append(stage: Stage) -> float:
-    seconds = 0.0
-    with Store(stage.store).writer(producer="benchmark") as writer:
-        for steps in batches(stage.rows):
-            started = time.perf_counter()
-            writer.append(steps)
-            seconds += time.perf_counter() - started
-    return seconds
+def our_append(stage: Stage) -> Took:
+    store = Store(stage.store)
+    share = fill(store, stage.rows)
+    took = Took(0, 0)
+    with store.writer(producer="benchmark") as writer:
+        for steps in batches(share_rows(stage.rows), share):
+            took += timed(writer.append, steps)
+    return took
 
 
-def plain_append(stage: Stage) -> float:
+def plain_append(stage: Stage) -> Took:
     from ekiden_store.arrow import pa, pq
     from ekiden_store.schema import LINE_SCHEMA
     from ekiden_store.steps import step_line
 
-    seconds = 0.0
+    took = Took(0, 0)
     with pq.ParquetWriter(stage.folder / "appended.parquet", LINE_SCHEMA, compression="zstd") as writer:
-        for steps in batches(stage.rows):
+        for steps in batches(share_rows(stage.rows)):
             rows = [json.loads(step_line(step, row_id="", now_ms=0, producer="benchmark")) for step in steps]
-            started = time.perf_counter()
-            writer.write_table(pa.Table.from_pylist(rows, LINE_SCHEMA))
-            seconds += time.perf_counter() - started
+            took += timed(lambda rows=rows: writer.write_table(pa.Table.from_pylist(rows, LINE_SCHEMA)))
     (stage.folder / "appended.parquet").unlink()
-    return seconds
+    return took
 
 
-def our_compact(stage: Stage) -> float:
-    store = Store(stage.store)
-    return timed(store.compact)
+def our_compact(stage: Stage) -> Took:
+    import ekiden_store.compaction  # noqa: F401  # so that it is not measured
+
+    return timed(Store(stage.store).compact)
 
 
-def plain_compact(stage: Stage) -> float:
+def plain_compact(stage: Stage) -> Took:
     from ekiden_store.arrow import pa, pj, pq
     from ekiden_store.schema import LINE_SCHEMA
 
     stage.plain.mkdir()
-    parsing = pj.ParseOptions(explicit_schema=LINE_SCHEMA)
+    parsing = pj.ParseOptions(explicit_schema=LINE_SCHEMA, unexpected_field_behavior="ignore")
     reading = pj.ReadOptions(block_size=32 << 20)
 
     def rewrite() -> None:
@@ -117,7 +130,7 @@ def plain_compact(stage: Stage) -> float:
     return timed(rewrite)
 
 
-def our_open(stage: Stage) -> float:
+def our_open(stage: Stage) -> Took:
     def open_() -> None:
         with Store(stage.store).snapshot() as snapshot:
             check(snapshot.count(), stage.rows)
@@ -125,13 +138,13 @@ def our_open(stage: Stage) -> float:
     return best(open_)
 
 
-def plain_open(stage: Stage) -> float:
+def plain_open(stage: Stage) -> Took:
     from ekiden_store.arrow import ds
 
     return best(lambda: check(ds.dataset(stage.plain).count_rows(), stage.rows))
 
 
-def our_scan(stage: Stage) -> float:
+def our_scan(stage: Stage) -> Took:
     from ekiden_store.arrow import pc
 
     with Store(stage.store).snapshot() as snapshot:
@@ -146,7 +159,7 @@ def our_scan(stage: Stage) -> float:
         return best(scan)
 
 
-def plain_scan(stage: Stage) -> float:
+def plain_scan(stage: Stage) -> Took:
     from ekiden_store.arrow import ds, pc
 
     dataset = ds.dataset(stage.plain)
@@ -161,7 +174,7 @@ def plain_scan(stage: Stage) -> float:
     return best(scan)
 
 
-def our_replay(stage: Stage) -> float:
+def our_replay(stage: Stage) -> Took:
     from ekiden_store.trees import read_trees
 
     with Store(stage.store).snapshot() as snapshot:
@@ -169,10 +182,10 @@ def our_replay(stage: Stage) -> float:
         def replay(theorem: str) -> None:
             check(sum(len(tree.nodes) for tree in read_trees(snapshot, theorem=theorem)) % ATTEMPT_ROWS, 0)
 
-        return statistics.median(timed(replay, theorem) for theorem in stage.theorems())
+        return statistics.median_low(timed(replay, theorem) for theorem in stage.theorems())
 
 
-def plain_replay(stage: Stage) -> float:
+def plain_replay(stage: Stage) -> Took:
     from ekiden_store.arrow import ds, pc
 
     dataset = ds.dataset(stage.plain)
@@ -180,10 +193,10 @@ def plain_replay(stage: Stage) -> float:
     def replay(theorem: str) -> None:
         check(dataset.to_table(filter=pc.field("theorem_name") == theorem).num_rows % ATTEMPT_ROWS, 0)
 
-    return statistics.median(timed(replay, theorem) for theorem in stage.theorems())
+    return statistics.median_low(timed(replay, theorem) for theorem in stage.theorems())
 
 
-def our_mix(stage: Stage) -> float:
+def our_mix(stage: Stage) -> Took:
     from ekiden_store.exports import export_mix
     from ekiden_store.mixes import Mix
 
@@ -191,7 +204,7 @@ def our_mix(stage: Stage) -> float:
         return timed(lambda: export_mix(Mix.model_validate(MIX), stage.folder / "mix", snapshot=snapshot))
 
 
-def plain_mix(stage: Stage) -> float:
+def plain_mix(stage: Stage) -> Took:
     from ekiden_store.arrow import ds, pc
 
     def mix() -> None:
@@ -215,14 +228,14 @@ def plain_mix(stage: Stage) -> float:
     return timed(mix)
 
 
-def our_stats(stage: Stage) -> float:
+def our_stats(stage: Stage) -> Took:
     from ekiden_store.stats import read_stats
 
     with Store(stage.store).snapshot() as snapshot:
         return timed(lambda: check(read_stats(snapshot).rows, stage.rows))
 
 
-def plain_stats(stage: Stage) -> float:
+def plain_stats(stage: Stage) -> Took:
     from ekiden_store.arrow import ds
 
     def count() -> None:
@@ -233,21 +246,21 @@ def plain_stats(stage: Stage) -> float:
     return timed(count)
 
 
-def our_dedupe(stage: Stage) -> float:
+def our_dedupe(stage: Stage) -> Took:
     from ekiden_store.sampling import dedupe
 
     with Store(stage.store).snapshot() as snapshot:
         return timed(lambda: sum(table.num_rows for table in dedupe(snapshot, columns=["theorem_name", "state_pp"])))
 
 
-def plain_dedupe(stage: Stage) -> float:
+def plain_dedupe(stage: Stage) -> Took:
     from ekiden_store.arrow import ds
 
     key = ["theorem_name", "state_pp", "tactic_applied"]
     return timed(lambda: ds.dataset(stage.plain).to_table(columns=key).group_by(key).aggregate([]))
 
 
-STAGES: dict[str, tuple[Callable[[Stage], float], Callable[[Stage], float]]] = {
+STAGES: dict[str, tuple[Callable[[Stage], Took], Callable[[Stage], Took]]] = {
     "append": (our_append, plain_append),
     "compact": (our_compact, plain_compact),
     "open": (our_open, plain_open),
@@ -265,15 +278,15 @@ def check(found: int, expected: int) -> None:
         raise SystemExit(f"{found} were found in place of {expected}")
 
 
-def timed(work: Callable[..., object], *given: str) -> float:
-    """Return the seconds that some work takes."""
-    started = time.perf_counter()
+def timed(work: Callable[..., object], *given: object) -> Took:
+    """Return the time that some work takes."""
+    started, busy = time.perf_counter(), time.process_time()
     work(*given)
-    return time.perf_counter() - started
+    return Took(time.perf_counter() - started, time.process_time() - busy)
 
 
-def best(work: Callable[[], object]) -> float:
-    """Return the least of the seconds that some work takes, of three times."""
+def best(work: Callable[[], object]) -> Took:
+    """Return the least time that some work takes, of three times."""
     return min(timed(work) for _ in range(3))
 
 
@@ -287,6 +300,7 @@ class Measured(NamedTuple):
     """What a stage took."""
 
     seconds: float
+    processor_s: float
     memory: int
 
 
@@ -300,20 +314,25 @@ def in_a_process(stage: str, side: int, rows: int, folder: Path) -> Measured:
 def measured(rows: int, folder: Path) -> dict[str, tuple[Measured, Measured]]:
     """Run all stages on so many rows, print a table, and return what they took."""
     print(f"\n{rows:,} rows")
-    print(f"{'':16}{'ours':>12}{'pyarrow':>12}{'ratio':>8}{'rows/s':>14}{'ours, MiB':>12}{'pyarrow, MiB':>14}")
+    heads = ("ours, s", "pyarrow, s", "ratio", "processor", "rows/s", "ours, MiB", "pyarrow, MiB")
+    print(f"{'':14}" + "".join(f"{head:>14}" for head in heads))
     found: dict[str, tuple[Measured, Measured]] = {}
     for stage in STAGES:
         plain = in_a_process(stage, 1, rows, folder) if stage == "compact" else None  # ours removes what it reads
         ours = in_a_process(stage, 0, rows, folder)
         plain = plain or in_a_process(stage, 1, rows, folder)
         found[stage] = ours, plain
+        done = share_rows(rows) if stage == "append" else rows
+        ratios = ours.seconds / plain.seconds, ours.processor_s / plain.processor_s
         print(
-            f"{stage:16}{ours.seconds:10.3f} s{plain.seconds:10.3f} s{ours.seconds / plain.seconds:8.2f}"
-            f"{rows / ours.seconds:14,.0f}{ours.memory / 2**20:12,.0f}{plain.memory / 2**20:14,.0f}",
+            f"{stage:14}{ours.seconds:14.3f}{plain.seconds:14.3f}{ratios[0]:14.2f}{ratios[1]:14.2f}"
+            f"{done / ours.seconds:14,.0f}{ours.memory / 2**20:14,.0f}{plain.memory / 2**20:14,.0f}",
             flush=True,
         )
-    sizes = [sum(path.stat().st_size for path in where.rglob("*.parquet")) for where in Stage(rows, folder)[1:]]
-    print(f"bytes a row in Parquet, both sides together: {sizes[0] / rows:.0f}")
+    for name, where in (("ours", Stage(rows, folder).store), ("pyarrow", Stage(rows, folder).plain)):
+        print(
+            f"{name}: {sum(path.stat().st_size for path in where.rglob('*.parquet')) / rows:.1f} bytes a row in Parquet"
+        )
     return found
 
 
@@ -325,9 +344,10 @@ def main() -> None:
     parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
     parser.add_argument("--side", type=int, default=0, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    sizes = sorted(-(-rows // ATTEMPT_ROWS) * ATTEMPT_ROWS for rows in given.rows)
+    sizes = sorted(map(whole_shares, given.rows))
     if given.stage:
-        print(json.dumps([STAGES[given.stage][given.side](Stage(sizes[0], given.folder)), most_memory()]))
+        took = STAGES[given.stage][given.side](Stage(sizes[0], given.folder))
+        print(json.dumps([took.seconds, took.processor_s, most_memory()]))
         return
     found: dict[int, dict[str, tuple[Measured, Measured]]] = {}
     for rows in sizes:
@@ -339,10 +359,10 @@ def main() -> None:
                 found[rows] = measured(rows, Path(folder))
     if len(sizes) > 1:
         few, many = sizes[0], sizes[-1]
-        print(f"\nFrom {few:,} to {many:,} rows, {many / few:.1f} times as many, the seconds grow by")
+        print(f"\nFrom {few:,} to {many:,} rows, {many / few:.1f} times as many, the processor's seconds grow")
         for stage in STAGES:
-            ours, plain = (found[many][stage][side].seconds / found[few][stage][side].seconds for side in (0, 1))
-            print(f"{stage:16}{ours:8.1f} times, pyarrow's by {plain:.1f}")
+            grown = (found[many][stage][side].processor_s / found[few][stage][side].processor_s for side in (0, 1))
+            print("{:14}{:8.1f} times, pyarrow's {:.1f} times".format(stage, *grown))
 
 
 if __name__ == "__main__":
