@@ -135,7 +135,7 @@ def calls(
     """List calls, the newest first: when, of which budget, outcome, bill, model, and what its caller said it is for."""
     from ekiden_budget.ledger import CallId
     from ekiden_budget.models import CallReport, in_a_line, names_of
-    from ekiden_orchestrator.commands.budget_display import visible
+    from ekiden_orchestrator.commands.visible_text import visible
 
     with _holder(ledger) as holder:
         chosen = _chosen(holder, name)
@@ -300,7 +300,8 @@ def _say_opened(name: str, caps: Caps, opened: Opened, *, as_json: bool) -> None
 def _show(statuses: Sequence[BudgetStatus]) -> None:
     from rich.console import Console
 
-    from ekiden_orchestrator.commands.budget_display import burn_table, visible
+    from ekiden_orchestrator.commands.budget_display import burn_table
+    from ekiden_orchestrator.commands.visible_text import visible
     from ekiden_orchestrator.commands.budget_words import lines
 
     console = Console(highlight=False)

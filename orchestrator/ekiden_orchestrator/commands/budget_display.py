@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ekiden_orchestrator.commands import budget_words as words
+from ekiden_orchestrator.commands.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -149,8 +150,3 @@ def _bar(share: words.Share | None) -> Text:
     bar = Text("━" * spent, style=style) + Text("╍" * (filled - spent), style=style)
     bar += Text("─" * (_BAR_WIDTH - filled), style="dim")
     return bar.append(f"\n{int(100 * share.spent)}% of {share.limit}", style="dim")
-
-
-def visible(text: str) -> str:
-    """Make control characters visible: names come from agents, and must not paint the terminal."""
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ekiden_orchestrator.commands.budget_display import visible
 from ekiden_orchestrator.commands.budget_words import duration, short, short_usd
 from ekiden_orchestrator.commands.store_rows import print_table
+from ekiden_orchestrator.commands.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -137,7 +137,7 @@ def _show(found: Selection, out: Path, *, as_json: bool) -> None:
     """Print what each step left."""
     from dataclasses import asdict
 
-    from ekiden_orchestrator.commands.budget_display import visible
+    from ekiden_orchestrator.commands.visible_text import visible
 
     if as_json:
         told = asdict(found) | {"chosen": len(found.chosen), "file": str(out)}
