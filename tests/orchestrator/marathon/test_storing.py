@@ -140,3 +140,32 @@ def test_what_many_runs_have_left_is_compacted_without_being_asked(bed: Bed, sto
     assert len([*(stored / "parts").iterdir()]) == 1
     assert not [*(stored / "wal").iterdir()]
     assert [row for row in rows(stored) if row["theorem_name"] != "another"] == before
+
+
+def test_what_harvest_searched_is_stored_whether_it_found_something_or_not(bed: Bed, stored: Path) -> None:
+    bed.run("harvest", manifest=bed.manifest(3, 1), seconds=60)
+    found = {row["theorem_name"]: row for row in rows(stored) if row["tool"] == "cayley_refute"}
+    assert {name: row["outcome"] for name, row in found.items()} == {"normal_0003": "ok", "normal_0001": "failed"}
+    told = json.loads(found["normal_0003"]["tool_output"])
+    assert told["method"]
+    assert found["normal_0003"]["duration_ms"] is not None
+    assert found["normal_0001"]["failure_kind"] in ("exhausted", "time")
+
+
+def test_a_run_is_not_stored_where_the_settings_say_no(bed: Bed, stored: Path) -> None:
+    store = bed.settings.store.model_copy(update={"marathon": False})
+    bed.settings = bed.settings.model_copy(update={"store": store})
+    bed.run(bed.solver("answer(ids[0])"))
+    assert not stored.exists()
+
+
+def test_a_store_that_cannot_be_written_costs_a_run_one_line_and_what_is_missing_is_stored_later(
+    bed: Bed, stored: Path
+) -> None:
+    stored.write_text("in the way")
+    summary = bed.run(bed.solver("answer(ids[0])"))
+    assert summary.by_status == {"malformed": 1, "not_attempted": 4}
+    assert bed.printed.count("The run is not in the trajectory store") == 1
+    stored.unlink()
+    resume_run(bed.run_folder, bed.settings, bed.display)
+    assert [row["verdict"] for row in rows(stored)] == ["", "malformed", *["not_attempted"] * 4]
