@@ -18,7 +18,14 @@ from functools import partial
 from ekiden_store.columns import COLUMNS
 from ekiden_store.errors import StoreError
 from ekiden_store.redaction_shapes import HOME, SHAPES, Shape
-from ekiden_store.redaction_spellings import Unescaped, decoded_runs, has_escapes, may_hold_base64, spellings_of
+from ekiden_store.redaction_spellings import (
+    RawPlaces,
+    decoded_runs,
+    has_escapes,
+    may_hold_base64,
+    spellings_of,
+    unescaped,
+)
 from ekiden_store.steps import Step
 
 SHORTEST_VALUE = 6
@@ -61,6 +68,7 @@ class Redactor:
         own = [_own_shape(kind, pattern) for kind, pattern in (patterns or {}).items()]
         self._shapes = (*SHAPES, *own, *((HOME,) if home_folders else ()))
         self._hints = tuple((hint, shape) for shape in self._shapes for hint in shape.hints or ("",))
+        self._any_hint = tuple(hint for hint, _ in self._hints)
 
     @classmethod
     def for_environment(
@@ -98,7 +106,7 @@ class Redactor:
     def redact_all(self, texts: list[str]) -> list[str]:
         """Return texts without their secrets; quick where none of them holds what a secret would begin with."""
         together = "\0".join(texts)
-        hints = (*self._spelt, *(hint for hint, _ in self._hints))
+        hints = (*self._spelt, *self._any_hint)
         is_worth_it = any(map(together.__contains__, hints)) or has_escapes(together) or may_hold_base64(together)
         return list(map(self.redact, texts)) if is_worth_it else texts
 
@@ -120,7 +128,7 @@ class Redactor:
         if has_escapes(text):
             text = self._between(text, self._without_hidden)
         last: Shape | None = None
-        for hint, shape in self._hints:
+        for hint, shape in self._hints if any(map(text.__contains__, self._any_hint)) else ():
             if hint in text and shape is not last:
                 text = self._between(text, partial(self._without, shape))
                 last = shape
@@ -145,14 +153,16 @@ class Redactor:
 
     def _without_hidden(self, piece: str) -> str:
         """Strike out what is a secret once escapes are read."""
-        plain = Unescaped(piece)
         taken: list[tuple[int, int, str]] = []
-        for start, end, kind in self._found_in(plain.text):
+        for start, end, kind in self._found_in(unescaped(piece)):
             place = bisect(taken, (start, end, kind))
             is_free = (not place or taken[place - 1][1] <= start) and (place == len(taken) or end <= taken[place][0])
             if is_free:
                 taken.insert(place, (start, end, kind))
-        return self._struck(piece, [(*plain.raw_span(start, end), kind) for start, end, kind in taken])
+        if not taken:
+            return piece
+        places = RawPlaces(piece)
+        return self._struck(piece, [(*places.of(start, end), kind) for start, end, kind in taken])
 
     def _without_encoded(self, piece: str) -> str:
         runs = [(*span, "encoded") for span, plain in decoded_runs(piece) if any(True for _ in self._found_in(plain))]

@@ -1,6 +1,7 @@
 """What secrets look like: keys of the known providers, and what stands beside words such as `password`."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -12,34 +13,56 @@ class Shape:
         kind: What they are.
         hints: A text that holds none of these holds no such secret; a quick look.
         pattern: The secret; where only a part of it is, that part is the group `secret`.
+        reach: How far before a hint the pattern begins at most; it is tried there alone. None: anywhere.
     """
 
     kind: str
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
+    reach: int | None = None
 
     def spans_in(self, text: str) -> list[tuple[int, int]]:
         """Return where secrets stand in a text."""
         if self.hints and not any(map(text.__contains__, self.hints)):
             return []
         group = "secret" if "secret" in self.pattern.groupindex else 0
-        return [span for found in self.pattern.finditer(text) if (span := found.span(group))[0] < span[1]]
+        matches = self.pattern.finditer(text) if self.reach is None else self._near_hints(text, self.reach)
+        return [span for found in matches if (span := found.span(group))[0] < span[1]]
+
+    def _near_hints(self, text: str, reach: int) -> Iterator[re.Match[str]]:
+        free = 0
+        for spot in sorted(spot for hint in self.hints for spot in _spots(hint, text)):
+            starts = range(max(free, spot - reach), spot + 1)
+            found = next((match for start in starts if (match := self.pattern.match(text, start))), None)
+            if found:
+                free = found.end()
+                yield found
 
 
-def _shape(kind: str, hints: str, pattern: str) -> Shape:
-    return Shape(kind, tuple(hints.split()), re.compile(pattern))
+def _spots(hint: str, text: str) -> Iterator[int]:
+    spot = text.find(hint)
+    while spot >= 0:
+        yield spot
+        spot = text.find(hint, spot + 1)
+
+
+def _shape(kind: str, hints: str, pattern: str, reach: int | None = None) -> Shape:
+    return Shape(kind, tuple(hints.split()), re.compile(pattern), reach)
 
 
 _START = r"(?<![A-Za-z0-9_])"
 _HEX = r"[0-9a-f]{32,64}(?![A-Za-z0-9_])"
-_WORDS = (
-    r"(?:api[_-]?key|access[_-]?key|account[_-]?key|secret[_-]?key|client[_-]?secret|pass(?:word|wd|phrase)|pwd"
+_NAMES = (
+    r"(?i:api[_-]?key|ac(?:cess|count)[_-]?key|secret(?:[_-]?key)?|private[_-]?key|pass(?:word|wd|phrase)|pwd|credentials?"
     r"|(?:auth|access|refresh|session|security|private|bot|bearer)[_-]?token)"
 )
-_NAMED = rf"(?i:[a-z0-9_-]{{0,60}}(?:{_WORDS}|secret|private[_-]?key|credentials?))"
-_NAME = rf"(?<![A-Za-z0-9_-])(?i:[a-z0-9_-]{{0,40}}{_WORDS})"
-_QUOTE = r"(?P<quote>(?<!\\)\\{0,64}[\"'])"
-_RANDOM = r"(?=[^\s]{0,100}[A-Z])(?=[^\s]{0,100}[a-z])(?=[^\s]{0,100}[0-9])"
+_RANDOM = r"(?=[^\s]{0,100}[A-Z])(?=[^\s]{0,100}[a-z])(?=[^\s]{0,100}[0-9])[A-Za-z0-9+/_-]{16}"
+_BESIDE = (
+    r"(?:[\"']?\s{0,8}(?::|=>|=)\s{0,8}(?P<quote>[\"'`])|=|:\s{1,4}"
+    rf"|\s{{1,3}}=\s{{1,3}}(?={_RANDOM}))"
+    r"(?P<secret>(?(quote)(?!\$[A-Z_({]|<|\{)[^\"'`\s]{6,400}(?=(?P=quote))"
+    r"|(?=[^\s]{0,200}[0-9])(?=[^\s]{0,200}[A-Za-z])[A-Za-z0-9+/=_.~!@#%^*-]{6,400}(?![\w.'(\[])))"
+)
 _PRIVATE = (
     r"-----BEGIN (?P<label>[A-Z0-9 ]{0,40}?)PRIVATE KEY(?P<block>(?: BLOCK)?)-----"
     r"(?:(?:(?!-----BEGIN)[\s\S]){1,20000}?-----END (?P=label)PRIVATE KEY(?P=block)-----"
@@ -64,7 +87,7 @@ SHAPES = (
     _shape(
         "authorization",
         "uthorization UTHORIZATION",
-        r"(?i:authorization)[\"'\\]{0,64}\s{0,4}[:=]\s{0,4}[\"'\\]{0,64}(?i:(?:bearer|basic|token|apikey|digest)\s{1,4})?"
+        r"(?i:authorization)[\"'\\]{0,64}\s{0,4}(?::\s{0,4}[\"'\\]{0,64}|=\s{0,4}[\"'\\]{1,64})(?i:(?:bearer|basic|token|apikey|digest)\s{1,4})?"
         r"(?P<secret>[A-Za-z0-9._~+/-]{16,}=*)",
     ),
     _shape("basic_token", "asic ASIC", r"(?i:authorization\W{1,8}basic)\s{1,4}(?P<secret>[A-Za-z0-9+/]{8,}=*)"),
@@ -75,13 +98,14 @@ SHAPES = (
     ),
     _shape(
         "named_value",
-        "key KEY Key ecret ECRET asswd assword ASSW assphrase pwd oken OKEN redential",
-        rf"{_QUOTE}{_NAMED}(?P=quote)\s{{0,8}}:\s{{0,8}}(?P=quote)(?P<secret>[^\"'\\\s]{{6,}})(?P=quote)",
+        "key KEY Key ecret ECRET assw ASSW assphrase pwd PWD oken OKEN redential",
+        _NAMES + _BESIDE,
+        reach=10,
     ),
     _shape(
         "named_value",
         "auth",
-        rf"{_QUOTE}_?auth(?P=quote)\s{{0,8}}:\s{{0,8}}(?P=quote)(?P<secret>[A-Za-z0-9+/]{{12,}}=*)",
+        r"[\"']_?auth[\"']\s{0,8}:\s{0,8}[\"'](?P<secret>[A-Za-z0-9+/]{12,}=*)",
     ),
     _shape(
         "named_value",
@@ -91,23 +115,7 @@ SHAPES = (
     ),
     _shape(
         "named_value",
-        "key KEY Key ecret ECRET assw ASSW assphrase pwd PWD oken OKEN",
-        rf"{_NAME}(?:\s{{0,3}}(?::=|=>|=|:)\s{{0,3}}(?P<quote>[\"'`])(?P<secret>[^\"'\s`$<{{]{{6,}})(?P=quote))",
-    ),
-    _shape(
-        "named_value",
-        "key KEY Key ecret ECRET assw ASSW assphrase pwd PWD oken OKEN",
-        rf"{_NAME}(?:=|:\s{{1,4}})(?=[^\s]{{0,200}}[0-9])(?=[^\s]{{0,200}}[A-Za-z])"
-        r"(?P<secret>[A-Za-z0-9+/=_.~!@#%^*-]{6,400})(?![\w.(\[])",
-    ),
-    _shape(
-        "named_value",
-        "key KEY Key ecret ECRET assw ASSW assphrase pwd PWD oken OKEN",
-        rf"{_NAME}\s{{1,3}}=\s{{1,3}}{_RANDOM}(?P<secret>[A-Za-z0-9+/_-]{{16,400}}=*)(?![\w.'(\[])",
-    ),
-    _shape(
-        "named_value",
-        "--",
+        "-password -passwd -token -secret -apikey -api-key -access",
         r"(?<![\w-])--(?:[a-z]{1,20}-){0,3}(?:password|passwd|token|secret|api-?key|access-?key)(?:=|\s{1,4})[\"']?"
         r"(?![A-Z_]+(?![A-Za-z0-9]))(?P<secret>[^\s\"'`$<\[{(\\-][^\s\"'`\\]{5,400})",
     ),

@@ -7,41 +7,36 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
+_COLOUR = r"\[[0-9;]{0,20}m"
 _ESCAPE = re.compile(
-    r"(?<!\\)\\+(?:u00(?P<unicode>[2-7][0-9a-fA-F])|x(?P<byte>[2-7][0-9a-fA-F])|(?P<blank>[nrt])|(?P<itself>[\"'/]))"
+    r"\\(?<!\\\\)\\*(?:u00(?P<unicode>[2-7][0-9a-fA-F])|x(?P<byte>[2-7][0-9a-fA-F])|(?P<blank>[nrt])|(?P<itself>[\"'/])"
+    rf"|(?:u001[bB]|x1[bB]|033|e){_COLOUR})"
     r"|%(?:25){0,4}(?P<percent>[2-7][0-9a-fA-F]|0[aAdD])"
-    r"|(?P<colour>(?:\x1b|(?<!\\)\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,20}m)"
+    rf"|\x1b{_COLOUR}"
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}={0,2}")
 _LOOK = 24  # characters of base64 that tell whether the rest is worth a look
 _FEWEST = 10  # characters of a base64 that tell a value from other text
 
 
-class Unescaped:
-    """A text as it reads without its escapes, and where each of its characters came from.
-
-    Attributes:
-        text: How it reads.
-    """
+class RawPlaces:
+    """Where the characters of a text without its escapes stand in the raw text."""
 
     def __init__(self, raw: str) -> None:
-        pieces: list[str] = []
         self._starts: list[int] = [0]  # of the pieces without escapes, as they read
         self._shifts: list[int] = [0]  # and how far before that they stand in the raw text
         self._spans: dict[int, tuple[int, int]] = {}
         at = length = 0
         for found in _ESCAPE.finditer(raw):
-            pieces += [raw[at : found.start()], _read(found)]
             length += found.start() - at
-            if pieces[-1]:
+            if read := _read(found):
                 self._spans[length] = found.span()
-            length, at = length + len(pieces[-1]), found.end()
+            length, at = length + len(read), found.end()
             self._starts.append(length)
             self._shifts.append(at - length)
-        self.text = "".join((*pieces, raw[at:]))
 
-    def raw_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a span of the text stands in the raw text."""
+    def of(self, start: int, end: int) -> tuple[int, int]:
+        """Return where a span stands in the raw text."""
         return self._span(start)[0], self._span(end - 1)[1]
 
     def _span(self, at: int) -> tuple[int, int]:
@@ -49,6 +44,11 @@ class Unescaped:
             return self._spans[at]
         raw = at + self._shifts[bisect_right(self._starts, at) - 1]
         return raw, raw + 1
+
+
+def unescaped(raw: str) -> str:
+    """Return a text as it reads without its escapes."""
+    return _ESCAPE.sub(_read, raw)
 
 
 def has_escapes(text: str) -> bool:

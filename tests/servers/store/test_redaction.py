@@ -1,8 +1,10 @@
 """Secrets go, whatever they look like; Lean stays as it is."""
 
+import base64
 import json
 from collections import Counter
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -36,6 +38,7 @@ SECRETS = {
     "provider_key": ["xai-" + MIXED[:80], "pplx-" + MIXED[:48], "nvapi-" + MIXED[:60]],
     "replicate_token": ["r8_" + MIXED[:37]],
     "json_web_token": [f"eyJ{MIXED[:20]}.eyJ{MIXED[:40]}.{MIXED[:43]}"],
+    "budget_token": ["ekb_" + MIXED[:43]],
     "private_key": [PEM, json.dumps(PEM)[1:-1], PEM[:48], PEM.replace("RSA ", "")],
 }
 EVERY = [(kind, secret) for kind, secrets in SECRETS.items() for secret in secrets]
@@ -89,10 +92,88 @@ def test_a_key_of_a_known_shape_goes_and_its_kind_is_told(kind: str, secret: str
         ("DB_PASSWORD=$PASSWORD_FILE", "DB_PASSWORD=$PASSWORD_FILE"),
         ("MAX_TOKENS=16384000", "MAX_TOKENS=16384000"),
         ("X-Api-Key: abcdefgh", "X-Api-Key: [redacted:named_value]"),
+        ("password='correct-horse'", "password='[redacted:named_value]'"),
+        ("  password: hunter2000", "  password: [redacted:named_value]"),
+        ("connect(password=password, token=self.token)", "connect(password=password, token=self.token)"),
+        (f"aws_secret_access_key = {MIXED[:40]}", "aws_secret_access_key = [redacted:named_value]"),
+        ("login --password correct-horse now", "login --password [redacted:named_value] now"),
+        (f"Authorization: token {LETTERS}", "Authorization: token [redacted:authorization]"),
+        (f"Cookie: a={MIXED[:9]}; b=2\nHost: x", "Cookie: [redacted:cookie]\nHost: x"),
+        (
+            "machine x\n  login me\n  password hunter2\n",
+            "machine x\n  login me\n  password [redacted:netrc_password]\n",
+        ),
+        ("curl -s -u me:hunter2 https://x", "curl -s -u me:[redacted:command_password] https://x"),
+        (f"https://x/y?sig={MIXED[:20]}%3D&z=1", "https://x/y?sig=[redacted:address_token]&z=1"),
+        (f"AccountKey={MIXED[:80]}==;End", "AccountKey=[redacted:named_value];End"),
+        ('{"auth": "dXNlcjpwYXNz"}', '{"auth": "[redacted:named_value]"}'),
     ],
 )
 def test_a_secret_goes_for_where_it_stands(text: str, clean: str) -> None:
     assert Redactor().redact(text) == clean
+
+
+KEY = "ghp_" + MIXED[:36]
+GONE = "[redacted:github_token]"
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (json.dumps(f"a\n{KEY}\tb"), f'"a\\n{GONE}\\tb"'),
+        (json.dumps(json.dumps(f"a\n{KEY}")), json.dumps(json.dumps(f"a\n{GONE}"))),
+        (f"q=%22{quote(KEY)}%22", f"q=%22{GONE}%22"),
+        (KEY.replace("_", r"\u005f"), GONE),
+        (f"\x1b[31m{KEY[:9]}\x1b[1m{KEY[9:]}\x1b[0m.", f"\x1b[31m{GONE}\x1b[0m."),
+        ("sk-ant-api03-" + MIXED[:20] + r"\u002d" + MIXED[:20], "[redacted:anthropic_key]"),
+        (
+            quote("postgres://me:hunter2@db", safe=""),
+            quote("postgres://me:", safe="") + "[redacted:address_password]%40db",
+        ),
+        (
+            f"echo {base64.b64encode(f'export A={KEY}'.encode()).decode()} | base64 -d",
+            "echo [redacted:encoded] | base64 -d",
+        ),
+    ],
+)
+def test_a_secret_goes_however_it_is_written(text: str, clean: str) -> None:
+    assert Redactor().redact(text) == clean
+    assert Redactor().redact_all(["⊢ a", text]) == ["⊢ a", clean]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *(
+            "a-",
+            "eyJ-",
+            "sk-",
+            "sk-a-",
+            "\\",
+            '\\\\"',
+            '"',
+            "://a:",
+            "?key=",
+            "bearer ",
+            "authorization: ",
+            "password=",
+        ),
+        *(
+            "password ",
+            "pwd='",
+            "--token ",
+            "login a ",
+            "curl -u a",
+            "-----BEGIN PRIVATE KEY-----",
+            "%41",
+            "\\n",
+            "A_TOKEN_",
+        ),
+    ],
+)
+def test_long_texts_that_are_nearly_secrets_are_soon_read(unit: str) -> None:
+    text = unit * (30_000 // len(unit))  # any step back too many takes longer than a test may
+    assert Redactor().redact(text)
 
 
 @given(st.lists(secrets | noise, max_size=8))
@@ -127,7 +208,9 @@ def test_files_of_lean_are_left_as_they_are() -> None:
 def test_the_value_of_a_variable_goes_however_it_is_spelt(value: str) -> None:
     value = value.strip()
     redactor = Redactor(variables={"MY_VALUE": value})
-    for spelt in (value, json.dumps({"is": value}), json.dumps([value], ensure_ascii=False)):
+    encoded = [base64.b64encode(f"{before}{value}.".encode()).decode() for before in ("", "a", "ab") if len(value) > 9]
+    raw = value.encode()
+    for spelt in (value, json.dumps({"is": value}), json.dumps([value], ensure_ascii=False), raw.hex(), *encoded):
         clean = redactor.redact(spelt)
         assert "[redacted:variable]" in clean
         assert value not in clean or value in "[redacted:variable]"
