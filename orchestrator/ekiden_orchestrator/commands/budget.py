@@ -301,8 +301,8 @@ def _show(statuses: Sequence[BudgetStatus]) -> None:
     from rich.console import Console
 
     from ekiden_orchestrator.commands.budget_display import burn_table
-    from ekiden_orchestrator.commands.visible_text import visible
     from ekiden_orchestrator.commands.budget_words import lines
+    from ekiden_orchestrator.commands.visible_text import visible
 
     console = Console(highlight=False)
     if not statuses:
