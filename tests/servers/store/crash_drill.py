@@ -1,4 +1,4 @@
-"""A drill: writers, a compactor and readers of one store, killed at random moments again and again.
+"""A drill: writers, a compactor and readers of one store, killed or stopped for a while at random moments.
 
     python crash_drill.py FOLDER SECONDS SEED
 
@@ -26,6 +26,8 @@ _WRITERS = 8
 _READERS = 2
 _SEGMENT_BYTES = 20_000
 _PART_ROWS = 3_000
+_MOST_STOPPED = 4
+_STOPPED_SHARE = 0.2
 
 _PRELOADED = (compact, known_ids)
 
@@ -137,9 +139,19 @@ def main() -> None:
     pause = threading.Event()
     end = time.monotonic() + seconds
     kills: Counter[str] = Counter()
+    stopped: list[str] = []
     while time.monotonic() < end:
         pause.wait(dice.random() / 10)
         role = dice.choice([name for name in roles if not name.startswith("reader")])
+        if len(stopped) > dice.randrange(_MOST_STOPPED):
+            os.kill(children[stopped.pop(0)], signal.SIGCONT)
+        if dice.random() < _STOPPED_SHARE and role not in stopped:
+            os.kill(children[role], signal.SIGSTOP)
+            stopped.append(role)
+            kills[f"stopped {role.split('-')[0]}"] += 1
+            continue
+        if role in stopped:
+            stopped.remove(role)
         os.kill(children[role], signal.SIGKILL)
         os.waitpid(children[role], 0)
         kills[role.split("-")[0]] += 1

@@ -30,6 +30,7 @@ def drill(folder: Path, seconds: float) -> None:
 
     store = Store(folder / "store")
     acknowledged = acknowledged_ids(folder)
+    print(f"{len(acknowledged)} rows acknowledged")
     assert acknowledged
     for _ in range(2):
         with store.snapshot() as snapshot:
