@@ -16,7 +16,16 @@ from ekiden_store.arrow import pa
 from ekiden_store.errors import DamagedPartError, StoreError, one_line
 from ekiden_store.layout import Finding, Layout
 from ekiden_store.lines import segment_tables
-from ekiden_store.parts import ROW_GROUP_ROWS, Part, RowWriter, listed_parts, open_part, rows_dataset, writing_part
+from ekiden_store.parts import (
+    ROW_GROUP_ROWS,
+    Part,
+    RowWriter,
+    listed_parts,
+    open_part,
+    read_header,
+    rows_dataset,
+    writing_part,
+)
 from ekiden_store.repair import keep_aside, remove_empty_folders, tidy
 from ekiden_store.segments import Segment, listed_segments, sealed, torn_bytes, whole_lines
 
@@ -176,23 +185,17 @@ class _Work:
         """
         sizes: dict[int, list[Path]] = defaultdict(list)
         for path in listed_parts(self._layout.parts):
-            part = self._opened(path)
-            if part is None:
+            try:
+                part = read_header(path)
+            except DamagedPartError as error:
+                self._done.findings.append(Finding("damaged_part", path.name, str(error)))
                 continue
-            part.close()
             if part.rows * _MERGED_AT_ONCE <= self._part_rows:
                 same = sizes[int(math.log(max(part.rows, 1), _MERGED_AT_ONCE))]
                 same.append(path)
                 if len(same) == _MERGED_AT_ONCE:
                     return same
         return []
-
-    def _opened(self, path: Path) -> Part | None:
-        try:
-            return open_part(path)
-        except DamagedPartError as error:
-            self._done.findings.append(Finding("damaged_part", path.name, str(error)))
-            return None
 
     def _merge(self, paths: list[Path]) -> None:
         with ExitStack() as opened, writing_part(self._layout.parts) as merged:

@@ -6,8 +6,9 @@ import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from ekiden_files import writing_whole
 from ekiden_store.arrow import ds, pa, pc, pq
@@ -102,6 +103,32 @@ def open_part(path: Path) -> Part:
     return Part(path.name, contents, fragment, file, rows)
 
 
+class Header(NamedTuple):
+    """What a part says of itself: what it holds, and how many rows."""
+
+    contents: Contents
+    rows: int
+
+
+def read_header(path: Path) -> Header:
+    """Return what a part says of itself; it is remembered, for parts never change.
+
+    Raises:
+        FileNotFoundError: It is not there (any more).
+        DamagedPartError: It is not a part, or not a whole one.
+        StoreVersionError: A newer Ekiden wrote it.
+    """
+    found = path.stat()
+    return _header(path, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=4_096)
+def _header(path: Path, *_file: int) -> Header:
+    part = open_part(path)
+    part.close()
+    return Header(part.contents, part.rows)
+
+
 def read_through(path: Path) -> None:
     """Read all of a part, and compare each page with its checksum.
 
@@ -142,11 +169,9 @@ def stored_contents(folder: Path) -> Contents:
     held = Contents()
     for path in listed_parts(folder):
         try:
-            part = open_part(path)
+            held.add(read_header(path).contents)
         except DamagedPartError:
             continue
-        held.add(part.contents)
-        part.close()
     return held
 
 

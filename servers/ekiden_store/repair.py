@@ -72,18 +72,15 @@ def tidy(layout: Layout, findings: list[Finding]) -> None:
         OSError: The folder cannot be written.
         StoreVersionError: A newer Ekiden wrote a part.
     """
-    from ekiden_store.parts import Contents, listed_parts, open_part
+    from ekiden_store.parts import Contents, listed_parts, read_header
 
     _remove_half_written(layout, findings)
     held = Contents()
     for path in listed_parts(layout.parts):
         try:
-            part = open_part(path)
+            held.add(read_header(path).contents)
         except DamagedPartError as error:
             _move_aside(layout, path, str(error), findings)
-            continue
-        held.add(part.contents)
-        part.close()
     for name in held.replaces:
         (layout.parts / name).unlink(missing_ok=True)
     for segment in listed_segments(layout.wal):
