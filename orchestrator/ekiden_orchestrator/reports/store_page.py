@@ -81,6 +81,7 @@ def page_of(report: Report) -> str:
     page = template.render(
         store=visible(report.store),
         scope=_scope(report),
+        run=visible(report.run),
         colours=COLOURS,
         figures=figures_of(progress) if sections else [],
         remarks=remarks_of(progress) if sections else [],

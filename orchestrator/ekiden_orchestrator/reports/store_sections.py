@@ -59,8 +59,15 @@ def figures_of(progress: Progress) -> list[Figure]:
         Figure("Proved", share_words(whole.success), f"{of}{interval}."),
         Figure("Attempted", f"{outcomes.attempted:,}", tried),
         Figure("Cost of a proof", _at_least(price, spent.unpriced_calls), cost + _unpriced(spent)),
-        Figure("Accepted by a judge", f"{outcomes.accepted:,}", f"of {outcomes.proved:,} proved ones."),
+        _accepted(progress),
     ]
+
+
+def _accepted(progress: Progress) -> Figure:
+    outcomes = progress.whole.outcomes
+    if "verdict" not in progress.kinds:
+        return Figure("Accepted by a judge", NONE, "There are no verdicts.")
+    return Figure("Accepted by a judge", f"{outcomes.accepted:,}", f"of {theorems(outcomes.proved)} proved.")
 
 
 def remarks_of(progress: Progress) -> list[str]:

@@ -150,9 +150,13 @@ def test_theorems_that_left_no_row_count_as_not_proved(store: Path, tmp_path: Pa
     assert "that nobody asked for were proved too" in said
 
 
-def test_one_run_is_told_alone(store: Path) -> None:
+def test_one_run_is_told_alone(store: Path, tmp_path: Path) -> None:
     told = figures(store, "--run", RUNS[0])
     assert ([run["run_id"] for run in told["runs"]], told["run"]) == ([RUNS[0]], RUNS[0])
+    ekiden("store", "report", tmp_path / "page.html", "--store", store, "--run", "no <such> run")
+    said = Page(tmp_path / "page.html").says()
+    assert "no rows; only the run no <such> run" in said
+    assert "The store has no rows of this run." in said
 
 
 def test_the_same_store_makes_the_same_bytes(store: Path, tmp_path: Path) -> None:
@@ -202,6 +206,7 @@ def test_costs_that_no_row_bears_are_unknown(tmp_path: Path) -> None:
     ekiden("store", "report", tmp_path / "page.html", "--store", store)
     page = Page(tmp_path / "page.html")
     assert "Cost of a proofunknownNo row bears a cost." in page.says()
+    assert "Accepted by a judge–There are no verdicts." in page.says()
     assert "$0" not in page.says()
 
 
