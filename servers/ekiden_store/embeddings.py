@@ -7,7 +7,6 @@ finite or of another length is refused: it never gets into a part.
 
 import hashlib
 import re
-import secrets
 import time
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -20,10 +19,10 @@ from numpy.typing import NDArray
 from ekiden_files import write_whole, writing_whole
 from ekiden_store.arrow import pa, pq
 from ekiden_store.embeddings_index import DIGEST_BYTES, VectorIndex, part_of, row_of
+from ekiden_store.embeddings_merge import group_rows, merge_parts, part_name
 from ekiden_store.encoders import EncoderIdentity, Vector
 from ekiden_store.errors import StoreError
 
-_GROUP_BYTES = 1 << 20  # what is read for one vector
 _METADATA = b"ekiden.embeddings"
 _ABANDONED_S = 86_400
 _READ_ROWS = 65_536
@@ -125,6 +124,32 @@ class EmbeddingCache:
         Raises:
             StoreError: A part cannot be read any more.
         """
+        try:
+            return self._look_up(texts)
+        except StoreError:  # another process has merged parts since they were opened
+            if all(path.exists() for path in self._parts):
+                raise
+        self._reopen()
+        return self._look_up(texts)
+
+    def merge(self) -> int:
+        """Merge small parts into larger ones where there are many, and return how many were merged.
+
+        Raises:
+            StoreError: The folder cannot be written; nothing is lost.
+        """
+        merged = merge_parts(self._folder)
+        if merged:
+            self._reopen()
+        return merged
+
+    def _reopen(self) -> None:
+        self._index = VectorIndex()
+        self._parts = []
+        self._seen = set()
+        self.refresh()
+
+    def _look_up(self, texts: Sequence[str]) -> FoundVectors:
         digests = [text_digest(text) for text in texts]
         places = self._index.find(digests)
         vectors = np.zeros((len(texts), self._dimensions or 0), np.float32)
@@ -152,7 +177,7 @@ class EmbeddingCache:
                 raise StoreError(f"{flaw.capitalize()} is no embedding; nothing was written.")
         if not vectors:
             return
-        path = self._folder / f"{time.time_ns():020}-{secrets.token_hex(6)}.parquet"
+        path = self._folder / part_name()
         try:
             self._write(path, digests, np.stack(vectors).astype(np.float32, copy=False))
         except OSError as error:
@@ -170,9 +195,8 @@ class EmbeddingCache:
             metadata={_METADATA: self.identity.json.encode("utf-8", "surrogatepass")},
         )
         table = pa.table([keys, rows], schema=schema)
-        group = max(16, _GROUP_BYTES // (4 * width))
         with writing_whole(path, sync=True) as file:
-            pq.write_table(table, file, row_group_size=group, compression="none", use_dictionary=False)
+            pq.write_table(table, file, row_group_size=group_rows(width), compression="none", use_dictionary=False)
 
     def _open(self, path: Path) -> None:
         try:

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import anyio.to_thread
 
 from ekiden_store.arrow import pc
 from ekiden_store.embeddings import EmbeddingCache
@@ -42,7 +44,10 @@ async def embed_states(
         encoder: Encoder = HashEncoder() if hashes else await opened.enter_async_context(_encoder(settings))
         cache = EmbeddingCache(store.folder / "embeddings", encoder.identity)
         snapshot = opened.enter_context(store.snapshot())
-        return await fill_cache(cache, states(snapshot), encoder, on_checkpoint=on_checkpoint)
+        report = await fill_cache(cache, states(snapshot), encoder, on_checkpoint=on_checkpoint)
+        with suppress(StoreError):  # nothing is lost: the next filling tries again
+            await anyio.to_thread.run_sync(cache.merge)
+        return report
 
 
 def import_embeddings(store: Store, settings: "StoreSettings", path: Path) -> FillReport:

@@ -12,6 +12,7 @@ from typing import cast
 import anyio
 import numpy as np
 import pytest
+from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -239,6 +240,49 @@ def test_two_caches_see_each_others_vectors_after_a_refresh(tmp_path: Path) -> N
     two.refresh()
     assert two.look_up(TEXTS[:10]).found.all()
     assert two.dimensions == 3
+
+
+def test_small_parts_are_merged_and_every_vector_is_found_as_it_was(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path, IDENTITY)
+    vectors = [np.asarray([number + 1, 1, 2], np.float32) for number in range(70)]
+    for start in range(0, 70, 7):
+        cache.add([text_digest(text) for text in TEXTS[start : start + 7]], vectors[start : start + 7])
+    opened_before = EmbeddingCache(tmp_path, IDENTITY)
+    assert cache.merge() == 8
+    assert cache.merge() == 0
+    [folder] = tmp_path.iterdir()
+    assert len([*folder.glob("*.parquet")]) == 3
+    for known in (cache, opened_before, EmbeddingCache(tmp_path, IDENTITY)):
+        found = known.look_up(TEXTS)
+        assert found.found.tolist() == [True] * 70 + [False] * 30
+        assert found.vectors[:70, 0].tolist() == [number + 1 for number in range(70)]
+        assert len(known) == 70
+
+
+def test_a_merge_that_was_killed_before_it_removed_the_old_parts_doubles_nothing(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path, IDENTITY)
+    for start in range(0, 64, 8):
+        cache.add([text_digest(text) for text in TEXTS[start : start + 8]], [np.ones(3, np.float32) for _ in range(8)])
+    [folder] = tmp_path.iterdir()
+    old = {path: path.read_bytes() for path in folder.glob("*.parquet")}
+    assert cache.merge() == 8
+    for path, data in old.items():
+        path.write_bytes(data)
+    again = EmbeddingCache(tmp_path, IDENTITY)
+    assert len(again) == 64
+    assert again.look_up(TEXTS).found.sum() == 64
+
+
+def test_of_two_that_merge_one_leaves_and_other_vectors_stay_apart(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path, IDENTITY)
+    for text in TEXTS[:8]:
+        cache.add([text_digest(text)], [np.ones(3, np.float32)])
+    [folder] = tmp_path.iterdir()
+    with FileLock(folder / ".merge.lock"):
+        assert cache.merge() == 0
+    (folder / "0-odd.parquet").write_bytes(b"PAR1 nothing PAR1")
+    assert cache.merge() == 8
+    assert cache.look_up(TEXTS[:8]).found.all()
 
 
 def test_adding_something_that_is_no_embedding_adds_nothing(tmp_path: Path) -> None:
