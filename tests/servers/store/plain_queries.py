@@ -150,8 +150,10 @@ class PlainTree:
         for number, fault in enumerate(self.fault):
             if fault:
                 self.parent[number] = None
-        ends = [number for number, row in enumerate(rows) if is_end(row)]
-        self.good = {number for end in ends for number in (end, *self._above(end))}
+        complete = [number for number, row in enumerate(rows) if is_end(row)]
+        self.gave_up = [end for end in complete if any("sorry" in rows[at]["tactic_applied"] for at in self.path(end))]
+        self.ends = [end for end in complete if end not in self.gave_up]
+        self.good = {number for end in self.ends for number in self.path(end)}
 
     def _begun(self) -> list[int]:
         found: list[int] = []
@@ -189,6 +191,10 @@ class PlainTree:
             at = self.parent[at]
         return found
 
+    def path(self, number: int) -> list[int]:
+        """Return the rows from the root to one."""
+        return [*self._above(number)[::-1], number]
+
     def before(self, number: int) -> str | None:
         """Return the state before a row's tactic."""
         row, parent = self.rows[number], self.parent[number]
@@ -213,10 +219,10 @@ class PlainTree:
 
     def paths(self) -> Iterator[list[tuple[str | None, str]]]:
         """Yield completed proofs of which all is known."""
-        for end, row in enumerate(self.rows):
-            path = [*self._above(end)[::-1], end]
+        for end in self.ends:
+            path = self.path(end)
             steps = [number for number in path if self.rows[number]["tactic_applied"]]
-            if is_end(row) and steps and not self.fault[path[0]] and not any(map(self.reason, steps)):
+            if steps and not self.fault[path[0]] and not any(map(self.reason, steps)):
                 yield [(self.before(number), self.rows[number]["tactic_applied"]) for number in steps]
 
 

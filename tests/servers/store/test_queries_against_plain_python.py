@@ -52,10 +52,6 @@ def stored(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
         yield Stored(snapshot, rows_of(steps), seed)
 
 
-def table(rows: list[Row]) -> Any:
-    return pd.DataFrame(rows)
-
-
 def test_attempts_are_the_same_trees(stored: Stored):
     snapshot, rows, _ = stored
     found = {(tree.key.theorem_name, tree.key.run_id, tree.key.attempt_id): tree for tree in trees(snapshot)}
@@ -138,7 +134,8 @@ def test_numbers_are_the_same(stored: Stored):
     snapshot, rows, _ = stored
     found = read_stats(snapshot, asked=["a", "b", "nobody"])
     alone = read_stats(snapshot, where=pc.field("run_id") == "s")
-    every = table(rows)
+    given_up = {id(tree.rows[end]) for tree in plain_trees(rows).values() for end in tree.gave_up}
+    every = pd.DataFrame(row | {"gave_up": id(row) in given_up} for row in rows)
     states = every[every.kind.isin(["search_node", "tactic"])]
     assert (found.rows, alone.rows) == (len(every), (every.run_id == "s").sum())
     assert found.kinds == every.kind.value_counts().to_dict()
@@ -161,7 +158,9 @@ def test_numbers_are_the_same(stored: Stored):
     assert found.states_with_both_labels == len(both[0] & both[1])
     own = every[every.origin != "ground_truth"]
     attempted = set(own.theorem_name) - {""}
-    proved = set(own[own.is_proof_complete & (own.outcome != "failed")].theorem_name)
+    is_complete = own.is_proof_complete & (own.outcome != "failed")
+    proved, gave_up = (set(own[is_complete & (own.gave_up == value)].theorem_name) for value in (False, True))
+    assert found.proved.gave_up == len((gave_up - proved) & {"a", "b"})
     assert (found.proved.proved, found.proved.attempted) == (len(proved & {"a", "b"}), len(attempted & {"a", "b"}))
     assert (found.proved.asked, found.proved.not_attempted) == (3, 3 - len(attempted & {"a", "b"}))
     assert found.proved.copied == len(theorems - attempted)
