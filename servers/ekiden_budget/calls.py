@@ -241,12 +241,15 @@ def usage_in(dialect: Dialect, body: bytes) -> Usage | None:
 
 def _encoded(body: Mapping[str, object]) -> tuple[bytes, str]:
     """Return a request as JSON, and the hash of what it asks: not of how, so that samples of one prompt have one."""
-    fields = {name: json.dumps(value, allow_nan=False, separators=(",", ":")) for name, value in body.items()}
+    values = {name: json.dumps(value, allow_nan=False, separators=(",", ":")).encode() for name, value in body.items()}
     prompt = hashlib.sha256()
+    pieces: list[bytes] = []
+    for name, value in values.items():
+        pieces += (b",", json.dumps(name).encode(), b":", value)
     for name in _PROMPT:
-        prompt.update(f"{name}:{fields.get(name, '')}\n".encode("ascii"))
-    text = ",".join(f"{json.dumps(name)}:{value}" for name, value in fields.items())
-    return f"{{{text}}}".encode("ascii"), prompt.hexdigest()
+        prompt.update(name.encode())
+        prompt.update(values.get(name, b""))
+    return b"".join((b"{", *pieces[1:], b"}")), prompt.hexdigest()
 
 
 def _temperature(body: Mapping[str, object]) -> float | None:
