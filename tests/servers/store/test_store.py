@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -266,6 +268,76 @@ def test_a_store_that_may_only_be_read_is_read(unprivileged: Path):
     with store.writer() as writer, pytest.raises(StoreError, match="Nothing was stored"):
         writer.append([Step(theorem_name="t", kind="message", row_id="mine")])
     assert states(store) == [1, 2]
+
+
+def test_segments_of_another_user_are_read_and_left_to_that_user_to_compact(unprivileged: Path):
+    if os.getuid() != 0:
+        pytest.skip("only root can be two users")
+    append(Store(unprivileged), 1)
+    for path in (unprivileged, *unprivileged.iterdir()):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    os.seteuid(65_534)
+    store = Store(unprivileged)
+    append(store, 2)
+    assert (store.compact().segments, states(store)) == (1, [1, 2])
+    os.seteuid(0)
+    assert (store.compact().segments, states(store)) == (1, [1, 2])
+
+
+def test_a_store_without_room_for_its_locks_is_read(unprivileged: Path):
+    append(Store(unprivileged), 1)
+    for path in unprivileged.glob("*.lock"):
+        path.unlink()
+    unprivileged.chmod(0o555)
+    if os.getuid() == 0:
+        os.seteuid(65_534)
+    store = Store(unprivileged)
+    assert (store.found.is_complete, store.found.findings, states(store)) == (False, [], [1])
+
+
+def test_a_path_that_is_no_utf_8_is_refused(tmp_path: Path):
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    with pytest.raises(StoreError, match="is no UTF-8"):
+        Store(odd)
+    append(Store(tmp_path / "store"), 1)
+    Store(tmp_path / "store").compact()
+    shutil.copy(part(tmp_path / "store"), odd)
+    with pytest.raises(StoreError, match="cannot be imported"):
+        Store(tmp_path / "other").import_parquet(odd)
+
+
+@pytest.mark.parametrize("name", ["with space", "ünï ✓", "new\nline", "%41 '\"$x", "x" * 200])
+def test_a_store_lies_anywhere(tmp_path: Path, name: str):
+    (tmp_path / name).mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / name)
+    store = Store(tmp_path / "link" / name)
+    append(store, 1)
+    store.compact()
+    append(store, 2)
+    assert store.check().findings == []
+    assert states(Store(tmp_path / name / name)) == [1, 2]
+
+
+def test_a_store_whose_description_is_lost_or_damaged_is_there_again_when_it_is_deleted(tmp_path: Path):
+    append(Store(tmp_path), 1)
+    (tmp_path / "store.json").write_text('{"kind": "ekid')
+    with pytest.raises(StoreError, match="delete this file: the rows are in others"):
+        Store(tmp_path)
+    (tmp_path / "store.json").unlink()
+    assert states(Store(tmp_path)) == [1]
+
+
+def test_a_store_is_made_by_many_at_once(tmp_path: Path):
+    start = threading.Barrier(8)
+
+    def make() -> list[str]:
+        start.wait()
+        return append(Store(tmp_path / "deep" / "store"), 1)
+
+    with ThreadPoolExecutor(8) as pool:
+        told = [making.result() for making in [pool.submit(make) for _ in range(8)]]
+    assert len({row_id for ids in told for row_id in ids}) == 8
+    assert states(Store(tmp_path / "deep" / "store")) == [1] * 8
 
 
 def test_a_program_that_only_appends_does_not_wait_for_pyarrow(tmp_path: Path):
