@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.errors import StoreError
+from ekiden_store.gave_up import gave_up_rows
 from ekiden_store.runs import nearest_runs
 from ekiden_store.selection_rows import both
 from ekiden_store.snapshot import Snapshot
@@ -173,8 +174,10 @@ def read_sides(
     wanted = pc.field("run_id").isin(list(places)) & ~pc.field("origin").isin(list(NOT_ATTEMPTED))
     sides: tuple[dict[str, Side], ...] = tuple({} for _ in sets)
     seen: set[str] = set()
-    for batch in snapshot.scan(columns=_COLUMNS, filter=both(where, wanted)):
-        for run, theorem, side in _grouped(pa.Table.from_batches([batch])):
+    gave_up = gave_up_rows(snapshot)
+    columns = (*_COLUMNS, "row_id") if len(gave_up) else _COLUMNS
+    for batch in snapshot.scan(columns=columns, filter=both(where, wanted)):
+        for run, theorem, side in _grouped(pa.Table.from_batches([batch]), gave_up):
             seen.add(run)
             sides[places[run]].setdefault(theorem, Side()).add(side)
     if missing := [name for name in places if name not in seen]:
@@ -184,9 +187,11 @@ def read_sides(
     return sides
 
 
-def _grouped(table: Any) -> Any:
+def _grouped(table: Any, gave_up: Any) -> Any:
     is_state = pc.is_in(table.column("kind"), pa.array(STATE_KINDS))
     proved = pc.and_(table.column("is_proof_complete"), pc.not_equal(table.column("outcome"), "failed"))
+    if len(gave_up):
+        proved = pc.and_(proved, pc.invert(pc.is_in(table.column("row_id"), gave_up)))
     depth = table.column("depth_from_root")
     told = pc.if_else(pc.and_(proved, pc.greater(depth, 0)), depth, pa.scalar(None, pa.uint32()))
     for name, column in (("states", is_state.cast(pa.int64())), ("proved", proved.cast(pa.int64())), ("depth", told)):
