@@ -1,7 +1,9 @@
-"""A made-up search of any size, the same rows for the same size: for benchmarks of the trajectory store."""
+"""A made-up search of any size, always the same one: for benchmarks of the trajectory store."""
 
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from ekiden_store import Step, Store
 from ekiden_store.checksums import with_checksum
@@ -9,24 +11,91 @@ from ekiden_store.checksums import with_checksum
 ATTEMPT_ROWS = 40
 ATTEMPTS = 3
 BATCH_ROWS = 4_000
-SHARE_ROWS = 500_000
+_PROOF = frozenset({0, 1, 4, 13, ATTEMPT_ROWS - 1})
+_PROVED_EACH = 7
 HYPOTHESES = ("Group G", "CommRing R", "TopologicalSpace X", "Fintype ι", "LinearOrder α", "MeasurableSpace Ω")
 TACTICS = ("simp [mul_assoc, lemma_{}] at h", "rw [← foo_{}]", "nlinarith [sq_nonneg (a - {})]", "exact bar_{} h₁ h₂")
 
 
-def attempt(number: int, attempts: int, share: int = 0) -> list[Step]:
-    """Return the rows of one attempt of so many; the same ones for the same numbers."""
-    theorems = max(1, attempts // ATTEMPTS)
-    theorem = number * 7_919 % theorems
-    draw = random.Random(number)
-    proved = number % 7 == 0
-    path = {0, 1, 4, 13, ATTEMPT_ROWS - 1} if proved else set[int]()
-    return [_row(node, theorem, f"{share}x{number}", path, draw.random()) for node in range(ATTEMPT_ROWS)]
+@dataclass(frozen=True)
+class Search:
+    """A search of some theorems: each is attempted three times, far apart in time.
+
+    Attributes:
+        rows: How many rows there are: a multiple of a share's.
+        share_rows: How many rows tell of the same theorems: a multiple of an attempt's.
+    """
+
+    rows: int
+    share_rows: int
+
+    @classmethod
+    def at_least(cls, rows: int, *, share_rows: int = 500_000) -> "Search":
+        """Return the search that has so many rows at least, in shares of at most so many."""
+        unit = share_rows if rows > share_rows else ATTEMPT_ROWS
+        rows = -(-rows // unit) * unit
+        return cls(rows, min(rows, share_rows))
+
+    @property
+    def shares(self) -> int:
+        """How many shares there are."""
+        return self.rows // self.share_rows
+
+    @property
+    def positives(self) -> int:
+        """How many rows are labelled positive."""
+        return self.shares * len(_PROOF) * -(-(self.share_rows // ATTEMPT_ROWS) // _PROVED_EACH)
+
+    def attempt(self, number: int, share: int) -> list[Step]:
+        """Return the rows of one attempt of a share."""
+        theorems = max(1, self.share_rows // ATTEMPT_ROWS // ATTEMPTS)
+        draw = random.Random(number)
+        path = _PROOF if number % _PROVED_EACH == 0 else frozenset[int]()
+        place = _Place(share, number * 7_919 % theorems, number)
+        return [_row(node, place, path, draw.random()) for node in range(ATTEMPT_ROWS)]
+
+    def batches(self, share: int) -> Iterator[list[Step]]:
+        """Yield the rows of a share, some thousands at a time."""
+        attempts = self.share_rows // ATTEMPT_ROWS
+        each = BATCH_ROWS // ATTEMPT_ROWS
+        for first in range(0, attempts, each):
+            numbers = range(first, min(attempts, first + each))
+            yield [step for number in numbers for step in self.attempt(number, share)]
+
+    def fill(self, store: Store) -> None:
+        """Put all shares but the last into a store.
+
+        All but the first are copies of its segments, in which names and states are other ones: that is soon done.
+        """
+        if self.shares == 1:
+            return
+        with store.writer(producer="benchmark") as writer:
+            for steps in self.batches(0):
+                writer.append(steps)
+        segments = sorted((store.folder / "wal").glob("*/*.jsonl"))
+        for share in range(1, self.shares - 1):
+            folder = store.folder / "wal" / f"share-{share}"
+            folder.mkdir()
+            for segment in segments:
+                (folder / segment.name).write_bytes(_of_share(segment.read_bytes(), share))
 
 
-def _row(node: int, theorem: int, name: str, path: set[int], chance: float) -> Step:
-    share, _, told = name.partition("x")
-    number = int(told)
+def _of_share(lines: bytes, share: int) -> bytes:
+    """Return the lines of the first share as those of another."""
+    for place in (b".theorem_", b"/", "⊢ f".encode()):
+        lines = lines.replace(place + b"0x", place + b"%dx" % share)
+    lines = lines.replace(b'"row_id":"', b'"row_id":"%dx' % share)
+    return b"".join(with_checksum(line[: line.rindex(b',"crc32":')] + b"}\n") for line in lines.split(b"\n")[:-1])
+
+
+class _Place(NamedTuple):
+    share: int
+    theorem: int
+    attempt: int
+
+
+def _row(node: int, place: _Place, path: frozenset[int], chance: float) -> Step:
+    share, theorem, number = place
     is_end = node == ATTEMPT_ROWS - 1 and node in path
     is_failure = chance < 0.1 and node > 0 and node not in path
     depth = 0 if not node else 4 if is_end else len(f"{node:b}") // 2 + 1
@@ -45,7 +114,7 @@ def _row(node: int, theorem: int, name: str, path: set[int], chance: float) -> S
         is_proof_complete=is_end,
         timestamp_ms=1_760_000_000_000 + number * 1_000,
         run_id=f"iteration-{number % 5}",
-        attempt_id=f"iteration-{number % 5}/{name}",
+        attempt_id=f"iteration-{number % 5}/{share}x{number}",
         step=node,
         iteration=number % 5,
         outcome="failed" if is_failure else "ok" if node else "",
@@ -59,60 +128,7 @@ def _row(node: int, theorem: int, name: str, path: set[int], chance: float) -> S
     )
 
 
-def _state(share: str, theorem: int, node: int) -> str:
+def _state(share: int, theorem: int, node: int) -> str:
     lines = [f"inst✝{place} : {HYPOTHESES[(theorem + place) % 6]}" for place in range(2 + theorem % 4)]
     lines += [f"h{place} : f{place} (a + {theorem % 977}) ≤ g (b * {place})" for place in range(1 + node % 4)]
     return "\n".join((*lines, f"⊢ f{share}x{node} (a * {theorem}) + b ^ {node} ≤ c⁻¹ * (g b + {theorem % 89})"))
-
-
-def batches(rows: int, share: int = 0) -> Iterator[list[Step]]:
-    """Yield so many rows, some thousands at a time; those of another share tell of other theorems."""
-    attempts = rows // ATTEMPT_ROWS
-    each = BATCH_ROWS // ATTEMPT_ROWS
-    for first in range(0, attempts, each):
-        numbers = range(first, min(attempts, first + each))
-        yield [step for number in numbers for step in attempt(number, attempts, share)]
-
-
-def fill(store: Store, rows: int) -> int:
-    """Put all shares of a search into a store but the last; return the number of that one.
-
-    All but the first are copies of its segments, in which names and states are other ones: that is soon done.
-    """
-    last = rows // share_rows(rows) - 1
-    if last > 0:
-        with store.writer(producer="benchmark") as writer:
-            for steps in batches(share_rows(rows)):
-                writer.append(steps)
-    segments = sorted((store.folder / "wal").glob("*/*.jsonl"))
-    for share in range(1, last):
-        folder = store.folder / "wal" / f"share-{share}"
-        folder.mkdir()
-        for segment in segments:
-            (folder / segment.name).write_bytes(_of_share(segment.read_bytes(), share))
-    return last
-
-
-def _of_share(lines: bytes, share: int) -> bytes:
-    """Return the lines of the first share as those of another."""
-    for place in (b".theorem_", b"/", "⊢ f".encode()):
-        lines = lines.replace(place + b"0x", place + b"%dx" % share)
-    lines = lines.replace(b'"row_id":"', b'"row_id":"%dx' % share)
-    return b"".join(with_checksum(line[: line.rindex(b',"crc32":')] + b"}\n") for line in lines.split(b"\n")[:-1])
-
-
-def share_rows(rows: int) -> int:
-    """Return how many rows a share has."""
-    return SHARE_ROWS if rows > SHARE_ROWS else rows
-
-
-def whole_shares(rows: int) -> int:
-    """Return how many rows the search has that has so many at least."""
-    unit = SHARE_ROWS if rows > SHARE_ROWS else ATTEMPT_ROWS
-    return -(-rows // unit) * unit
-
-
-def positives(rows: int) -> int:
-    """Return how many rows are labelled positive."""
-    shares = rows // share_rows(rows)
-    return shares * 5 * -(-(share_rows(rows) // ATTEMPT_ROWS) // 7)

@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from made_up_search import ATTEMPT_ROWS, attempt, batches, fill, positives, share_rows, whole_shares
+from made_up_search import ATTEMPT_ROWS, Search
 
 from ekiden_store import Store
 
@@ -55,7 +55,7 @@ class Took:
 class Stage(NamedTuple):
     """What a stage has to work with."""
 
-    rows: int
+    search: Search
     folder: Path
 
     @property
@@ -70,18 +70,17 @@ class Stage(NamedTuple):
 
     def theorems(self) -> list[str]:
         """Return the names of some theorems."""
-        attempts, shares = share_rows(self.rows) // ATTEMPT_ROWS, self.rows // share_rows(self.rows)
-        return [
-            attempt(attempts * place // LOOK_UPS, attempts, place % shares)[0].theorem_name for place in range(LOOK_UPS)
-        ]
+        attempts = self.search.share_rows // ATTEMPT_ROWS
+        places = ((attempts * place // LOOK_UPS, place % self.search.shares) for place in range(LOOK_UPS))
+        return [self.search.attempt(*place)[0].theorem_name for place in places]
 
 
 def our_append(stage: Stage) -> Took:
     store = Store(stage.store)
-    share = fill(store, stage.rows)
+    stage.search.fill(store)
     took = Took(0, 0)
     with store.writer(producer="benchmark") as writer:
-        for steps in batches(share_rows(stage.rows), share):
+        for steps in stage.search.batches(stage.search.shares - 1):
             took += timed(writer.append, steps)
     return took
 
@@ -91,19 +90,23 @@ def plain_append(stage: Stage) -> Took:
     from ekiden_store.schema import LINE_SCHEMA
     from ekiden_store.steps import step_line
 
+    def write(writer: Any, rows: list[dict[str, object]]) -> None:
+        writer.write_table(pa.Table.from_pylist(rows, LINE_SCHEMA))
+
     took = Took(0, 0)
     with pq.ParquetWriter(stage.folder / "appended.parquet", LINE_SCHEMA, compression="zstd") as writer:
-        for steps in batches(share_rows(stage.rows)):
+        for steps in stage.search.batches(stage.search.shares - 1):
             rows = [json.loads(step_line(step, row_id="", now_ms=0, producer="benchmark")) for step in steps]
-            took += timed(lambda rows=rows: writer.write_table(pa.Table.from_pylist(rows, LINE_SCHEMA)))
+            took += timed(write, writer, rows)
     (stage.folder / "appended.parquet").unlink()
     return took
 
 
 def our_compact(stage: Stage) -> Took:
-    import ekiden_store.compaction  # noqa: F401  # so that it is not measured
+    from ekiden_store.compaction import compact
+    from ekiden_store.layout import Layout
 
-    return timed(Store(stage.store).compact)
+    return timed(compact, Layout(stage.store))
 
 
 def plain_compact(stage: Stage) -> Took:
@@ -133,7 +136,7 @@ def plain_compact(stage: Stage) -> Took:
 def our_open(stage: Stage) -> Took:
     def open_() -> None:
         with Store(stage.store).snapshot() as snapshot:
-            check(snapshot.count(), stage.rows)
+            check(snapshot.count(), stage.search.rows)
 
     return best(open_)
 
@@ -141,7 +144,7 @@ def our_open(stage: Stage) -> Took:
 def plain_open(stage: Stage) -> Took:
     from ekiden_store.arrow import ds
 
-    return best(lambda: check(ds.dataset(stage.plain).count_rows(), stage.rows))
+    return best(lambda: check(ds.dataset(stage.plain).count_rows(), stage.search.rows))
 
 
 def our_scan(stage: Stage) -> Took:
@@ -154,7 +157,7 @@ def our_scan(stage: Stage) -> Took:
             found = sum(
                 batch.num_rows for batch in snapshot.scan(columns=columns, filter=pc.field("label") == "positive")
             )
-            check(found, positives(stage.rows))
+            check(found, stage.search.positives)
 
         return best(scan)
 
@@ -169,7 +172,7 @@ def plain_scan(stage: Stage) -> Took:
         found = sum(
             batch.num_rows for batch in dataset.to_batches(columns=columns, filter=pc.field("label") == "positive")
         )
-        check(found, positives(stage.rows))
+        check(found, stage.search.positives)
 
     return best(scan)
 
@@ -232,7 +235,7 @@ def our_stats(stage: Stage) -> Took:
     from ekiden_store.stats import read_stats
 
     with Store(stage.store).snapshot() as snapshot:
-        return timed(lambda: check(read_stats(snapshot).rows, stage.rows))
+        return timed(lambda: check(read_stats(snapshot).rows, stage.search.rows))
 
 
 def plain_stats(stage: Stage) -> Took:
@@ -304,35 +307,41 @@ class Measured(NamedTuple):
     memory: int
 
 
-def in_a_process(stage: str, side: int, rows: int, folder: Path) -> Measured:
+def in_a_process(name: str, side: int, stage: Stage) -> Measured:
     """Run one side of a stage in a process of its own."""
-    command = [sys.executable, __file__, "--stage", stage, "--side", str(side), "--rows", str(rows)]
-    found = subprocess.run([*command, "--folder", str(folder)], stdout=subprocess.PIPE, check=True, text=True)
+    command = [sys.executable, __file__, "--stage", name, "--side", str(side), "--folder", str(stage.folder)]
+    found = subprocess.run([*command, "--rows", str(stage.search.rows)], stdout=subprocess.PIPE, check=True, text=True)
     return Measured(*json.loads(found.stdout))
 
 
-def measured(rows: int, folder: Path) -> dict[str, tuple[Measured, Measured]]:
-    """Run all stages on so many rows, print a table, and return what they took."""
-    print(f"\n{rows:,} rows")
+def here(name: str, side: int, stage: Stage) -> Measured:
+    """Run one side of a stage."""
+    took = STAGES[name][side](stage)
+    return Measured(took.seconds, took.processor_s, most_memory())
+
+
+def measure(stage: Stage, run: Callable[[str, int, Stage], Measured]) -> dict[str, tuple[Measured, Measured]]:
+    """Run all stages, print a table, and return what they took: ours first."""
+    search = stage.search
+    print(f"\n{search.rows:,} rows")
     heads = ("ours, s", "pyarrow, s", "ratio", "processor", "rows/s", "ours, MiB", "pyarrow, MiB")
     print(f"{'':14}" + "".join(f"{head:>14}" for head in heads))
     found: dict[str, tuple[Measured, Measured]] = {}
-    for stage in STAGES:
-        plain = in_a_process(stage, 1, rows, folder) if stage == "compact" else None  # ours removes what it reads
-        ours = in_a_process(stage, 0, rows, folder)
-        plain = plain or in_a_process(stage, 1, rows, folder)
-        found[stage] = ours, plain
-        done = share_rows(rows) if stage == "append" else rows
+    for name in STAGES:
+        plain = run(name, 1, stage) if name == "compact" else None  # ours removes what it reads
+        ours = run(name, 0, stage)
+        plain = plain or run(name, 1, stage)
+        found[name] = ours, plain
+        done = search.share_rows if name == "append" else search.rows
         ratios = ours.seconds / plain.seconds, ours.processor_s / plain.processor_s
         print(
-            f"{stage:14}{ours.seconds:14.3f}{plain.seconds:14.3f}{ratios[0]:14.2f}{ratios[1]:14.2f}"
+            f"{name:14}{ours.seconds:14.3f}{plain.seconds:14.3f}{ratios[0]:14.2f}{ratios[1]:14.2f}"
             f"{done / ours.seconds:14,.0f}{ours.memory / 2**20:14,.0f}{plain.memory / 2**20:14,.0f}",
             flush=True,
         )
-    for name, where in (("ours", Stage(rows, folder).store), ("pyarrow", Stage(rows, folder).plain)):
-        print(
-            f"{name}: {sum(path.stat().st_size for path in where.rglob('*.parquet')) / rows:.1f} bytes a row in Parquet"
-        )
+    for name, where in (("ours", stage.store), ("pyarrow", stage.plain)):
+        size = sum(path.stat().st_size for path in where.rglob("*.parquet"))
+        print(f"{name}: {size / search.rows:.1f} bytes a row in Parquet")
     return found
 
 
@@ -344,25 +353,22 @@ def main() -> None:
     parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
     parser.add_argument("--side", type=int, default=0, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    sizes = sorted(map(whole_shares, given.rows))
+    searches = [Search.at_least(rows) for rows in sorted(given.rows)]
     if given.stage:
-        took = STAGES[given.stage][given.side](Stage(sizes[0], given.folder))
-        print(json.dumps([took.seconds, took.processor_s, most_memory()]))
+        print(json.dumps(here(given.stage, given.side, Stage(searches[0], given.folder))))
         return
-    found: dict[int, dict[str, tuple[Measured, Measured]]] = {}
-    for rows in sizes:
-        if given.folder:
-            (given.folder / str(rows)).mkdir(parents=True)
-            found[rows] = measured(rows, given.folder / str(rows))
-        else:
-            with tempfile.TemporaryDirectory(prefix="ekiden-bench-") as folder:
-                found[rows] = measured(rows, Path(folder))
-    if len(sizes) > 1:
-        few, many = sizes[0], sizes[-1]
+    found: list[dict[str, tuple[Measured, Measured]]] = []
+    for search in searches:
+        with tempfile.TemporaryDirectory(prefix="ekiden-bench-") as folder:
+            where = given.folder / str(search.rows) if given.folder else Path(folder)
+            where.mkdir(parents=True, exist_ok=True)
+            found.append(measure(Stage(search, where), in_a_process))
+    few, many = searches[0].rows, searches[-1].rows
+    if many > few:
         print(f"\nFrom {few:,} to {many:,} rows, {many / few:.1f} times as many, the processor's seconds grow")
-        for stage in STAGES:
-            grown = (found[many][stage][side].processor_s / found[few][stage][side].processor_s for side in (0, 1))
-            print("{:14}{:8.1f} times, pyarrow's {:.1f} times".format(stage, *grown))
+        for name in STAGES:
+            ours, plain = (found[-1][name][side].processor_s / found[0][name][side].processor_s for side in (0, 1))
+            print(f"{name:14}{ours:8.1f} times, pyarrow's {plain:.1f} times")
 
 
 if __name__ == "__main__":
