@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ekiden_store.errors import DamagedPartError, InvalidStepError, NotStoredError, StoreError, StoreVersionError
     from ekiden_store.exports import export_mix
     from ekiden_store.exports_manifest import Manifest
+    from ekiden_store.exports_verify import read_template, verify_data_set
     from ekiden_store.layout import Finding
     from ekiden_store.mixes import Mix, parse_mix, read_mix
     from ekiden_store.pairs import Example, Tally, examples, positive_paths
@@ -101,6 +102,7 @@ __all__ = [
     "read_runs",
     "read_stats",
     "read_steps",
+    "read_template",
     "read_trajectory",
     "read_trees",
     "sample",
@@ -109,6 +111,7 @@ __all__ = [
     "stored_names",
     "stratify",
     "tree_lines",
+    "verify_data_set",
     "write_selection",
 ]
 
@@ -127,6 +130,7 @@ _PLACES = {
     "errors": "DamagedPartError InvalidStepError NotStoredError StoreError StoreVersionError",
     "exports": "export_mix",
     "exports_manifest": "Manifest",
+    "exports_verify": "read_template verify_data_set",
     "layout": "Finding",
     "mixes": "Mix parse_mix read_mix",
     "pairs": "Example Tally examples positive_paths",

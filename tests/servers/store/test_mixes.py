@@ -44,6 +44,14 @@ def test_a_mix_is_read_from_toml_and_from_json(tmp_path: Path):
     assert read_mix(tmp_path / "mix.json") == mix
 
 
+def test_the_mix_of_the_guide_is_one(tmp_path: Path):
+    guide = (Path(__file__).parents[3] / "docs/guide/trajectories.md").read_text("utf-8")
+    (tmp_path / "mix.toml").write_text(guide.partition("```toml\n")[2].partition("```")[0])
+    mix = read_mix(tmp_path / "mix.toml")
+    assert [source.name for source in mix.sources] == ["proofs", "base"]
+    assert mix.template is not None
+
+
 @pytest.mark.parametrize(
     ("source", "labels"),
     [
