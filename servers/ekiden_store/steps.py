@@ -1,5 +1,6 @@
 """One step of an attempt, and the line of a write-ahead file that holds it."""
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -126,7 +127,9 @@ def step_line(step: Step, *, row_id: str, now_ms: int, producer: str) -> bytes:
     """
     row: dict[str, object] = {}
     for column, value in zip(COLUMNS, _VALUES(step), strict=True):
-        if value is not column.default and value != column.default and (value is not None or column is not _TIME):
+        if value is column.default or (value == column.default and not _is_minus_zero(value)):
+            continue
+        if value is not None or column is not _TIME:
             row[column.name] = _fitting(column, value)
     if step.timestamp_ms is None:
         row["timestamp_ms"] = now_ms
@@ -172,6 +175,10 @@ def _fitting(column: Column, value: object) -> object:
         return list(cast("Sequence[str]", value)) if column.type == "texts" else value
     wanted = f"one of {', '.join(map(repr, column.choices))}" if column.choices else _WANTED[column.type]
     raise InvalidStepError(f"The column {column.name!r} holds {wanted}, not {_shown(value)}.")
+
+
+def _is_minus_zero(value: object) -> bool:
+    return isinstance(value, float) and math.copysign(1, value) < 0
 
 
 def _is_list_of_texts(value: object) -> bool:

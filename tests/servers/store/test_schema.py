@@ -161,7 +161,8 @@ def test_strange_values_come_back(tmp_path: Path):
 
 
 def test_a_score_that_is_no_number_comes_back(tmp_path: Path):
-    (row,) = stored(tmp_path, node(ebm_score=math.nan, llm_log_prob=math.inf))
+    (row,) = stored(tmp_path, node(ebm_score=math.nan, llm_log_prob=math.inf, q_value=-0.0))
+    assert math.copysign(1, cast("float", row["q_value"])) == -1
     assert math.isnan(cast("float", row["ebm_score"]))
     assert row["llm_log_prob"] == math.inf
 
