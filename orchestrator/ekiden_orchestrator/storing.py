@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ekiden_budget.ledger import BudgetId, Ledger
     from ekiden_budget.records import CallRecord
     from ekiden_judge import Verdict
-    from ekiden_store import Step
+    from ekiden_store import Step, Writer
 
 LAST_STEP = 2**32 - 1
 """Where the end of an attempt stands: behind all calls, however many a resumed run adds."""
@@ -24,7 +24,7 @@ _PAGE = 1_000
 
 
 class RunStore:
-    """The store, as far as a run writes to it; after a first failure nothing more is tried.
+    """The store, as far as a run writes to it, by one writer; after a first failure nothing more is tried.
 
     Attributes:
         trouble: Why something could not be stored; empty: all is stored.
@@ -34,23 +34,32 @@ class RunStore:
         self.trouble = ""
         self._settings = settings
         self._producer = producer
+        self._writer: Writer | None = None
 
     def keep(self, steps: Callable[[], Iterable["Step"]]) -> bool:
         """Store rows that bring their ids, those that are there already left out; tell whether all are stored."""
         if self.trouble:
             return False
         try:
-            from ekiden_store import Store
+            if self._writer is None:
+                from ekiden_store import Store
 
-            store = Store(Path(self._settings.folder).expanduser())
-            with store.writer(producer=self._producer, segment_bytes=self._settings.segment_bytes) as writer:
-                writer.append(steps())
+                store = Store(Path(self._settings.folder).expanduser())
+                self._writer = store.writer(producer=self._producer, segment_bytes=self._settings.segment_bytes)
+            self._writer.append(steps())
         except Exception as error:  # noqa: BLE001  # whatever is wrong with the store, the run is right
             self.trouble = " ".join(str(error).split()) or type(error).__name__
         return not self.trouble
 
+    def close(self) -> None:
+        """Let go of the writer's file, so that it can be compacted."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
     def tidy(self) -> None:
-        """Compact what many runs have left, where that is worth it and quick; what goes wrong harms nothing."""
+        """Close, and compact what many runs have left if that is worth it and quick; what goes wrong harms nothing."""
+        self.close()
         if self.trouble:
             return
         try:

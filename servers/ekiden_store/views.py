@@ -21,6 +21,7 @@ PAGE_LINES = 100
 _LONGEST_LINE = 400
 _LONGEST_PLACE = 10
 _DEEPEST = 60
+_SHOWN_ATTEMPTS = 5
 _NAMES = tuple(column.name for column in COLUMNS)
 _TEXTS = frozenset(column.name for column in COLUMNS if column.type == "texts")
 
@@ -143,11 +144,25 @@ def _tree_lines(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str
 
     found = read_trees(snapshot, theorem=theorem, attempt_id=attempt_id or None, run_id=run_id or None)
     if not found:
-        raise StoreError(f"The store has no such states or tactics of {theorem!r}.")
+        raise StoreError(f"The store has no such states or tactics of {theorem!r}.{_way_on(snapshot, theorem)}")
     for tree in found:
         proved = "proved" if tree.is_proved else "not proved"
         yield f"{tree.key.attempt_id or '(no attempt id)'} of {tree.key.run_id or '(no run id)'}: {proved}"
         yield from (f"  {line}" for line in tree_lines(tree))
+
+
+def _way_on(snapshot: "Snapshot", theorem: str) -> str:
+    """Say which attempts at a theorem there are that consist of other rows."""
+    from ekiden_store.arrow import pc
+
+    attempts: set[str] = set()
+    for batch in snapshot.scan(columns=["attempt_id"], filter=pc.field("theorem_name") == theorem):
+        attempts.update(batch.column(0).unique().to_pylist())
+    named = sorted(attempts - {""})
+    if not named:
+        return ""
+    shown = ", ".join(map(repr, named[:_SHOWN_ATTEMPTS])) + (", ..." if len(named) > _SHOWN_ATTEMPTS else "")
+    return f" Other rows are in the attempts {shown}: name one of them alone."
 
 
 def _cut(line: str) -> str:

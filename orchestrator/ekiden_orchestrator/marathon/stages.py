@@ -273,8 +273,11 @@ class Run:
             return
         problems = frozenset(self._manifest.ids)
         result = RunResult(self._folder, self.state, problems, read, judging)
-        if not self._store.keep(lambda: run_steps(result)):
-            self._note(f"The run is not in the trajectory store: {self._store.trouble}")
+        try:
+            if not self._store.keep(lambda: run_steps(result)):
+                self._note(f"The run is not in the trajectory store: {self._store.trouble}")
+        finally:
+            self._store.close()
 
     def _finish(self, judging: Judging) -> None:
         """Mark the run as finished, unless it is so marked already."""

@@ -114,10 +114,14 @@ def run_solo(
             )
             story = SoloStory(results, manifest.name, output, ledger)
             store = RunStore(settings.store, producer="ekiden solo") if settings.store.solo else None
-            _keep(store, story, display)
-            for problem in open_problems:
-                results.keep(output, problem, solo.run(problem))
-                _keep(store, story, display, problem.id)
+            try:
+                _keep(store, story, display)
+                for problem in open_problems:
+                    results.keep(output, problem, solo.run(problem))
+                    _keep(store, story, display, problem.id)
+            finally:
+                if store is not None:
+                    store.close()
         display.table(chosen, results, output)
         if store is not None:
             store.tidy()

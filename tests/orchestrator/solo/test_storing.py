@@ -125,6 +125,12 @@ def test_a_store_that_cannot_be_written_costs_a_run_one_line_and_what_is_missing
     assert [row["theorem_name"] for row in rows(stored) if row["verdict"] == "accepted"] == ["easy", "second"]
 
 
+def test_a_run_of_many_problems_leaves_one_file(bed: SoloBed, stored: Path) -> None:
+    bed.problems += [{**EASY, "id": f"more_{number}"} for number in range(3)]
+    assert bed.run(bed.solver('call("judge", verdict="false", code=RIGHT)'))
+    assert len([*(stored / "wal").glob("*/*.jsonl")]) == 1
+
+
 def test_results_of_an_earlier_version_are_stored_once(bed: SoloBed, stored: Path) -> None:
     settings = bed.settings
     bed.settings = settings.model_copy(update={"store": settings.store.model_copy(update={"solo": False})})
