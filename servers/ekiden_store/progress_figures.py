@@ -188,12 +188,16 @@ class Run:
         group: What became of it; its success is of what it attempted.
         iterations: The iterations of its rows.
         models: The models of its rows.
+        new: Theorems that no run before proved; runs are in the order in which they began.
+        so_far: All that were proved up to here, of those that were asked for, or of those attempted up to here.
     """
 
     run_id: str
     group: Group
     iterations: list[int | None]
     models: list[str]
+    new: int
+    so_far: Share
 
 
 @dataclass(frozen=True, slots=True)

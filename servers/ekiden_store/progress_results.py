@@ -34,6 +34,8 @@ from ekiden_store.progress_tables import (
 from ekiden_store.sampling_hashes import Distinct
 from ekiden_store.stats import LabelCounts
 
+_NEVER = 2**64
+
 
 @dataclass(slots=True)
 class Tallies:
@@ -92,7 +94,7 @@ def progress_of(tallies: Tallies, asked: int | None) -> Progress:
         asked=asked,
         not_attempted=None if asked is None else asked - whole.outcomes.attempted,
         iterations=_iterations(tallies, asked),
-        runs=_runs(tallies),
+        runs=_runs(tallies, asked),
         models=_models(tallies),
         labels_by_origin=dict(sorted(tallies.labels_by_origin.items())),
         depths=dict(sorted(tallies.depths.items())),
@@ -121,30 +123,42 @@ def _iterations(tallies: Tallies, asked: int | None) -> list[Iteration]:
     numbers = _in_order({scene.iteration for scene in tallies.scenes})
     places = {number: place for place, number in enumerate(numbers)}
     gathered = _gathered(tallies, [places[scene.iteration] for scene in tallies.scenes], len(numbers))
-    attempted, proved = np.cumsum(gathered.first_attempts), np.cumsum(gathered.first_proofs)
+    so_far = _so_far(gathered, asked)
     return [
-        Iteration(
-            number,
-            _group(tallies, gathered, place, asked),
-            int(gathered.first_proofs[place]),
-            Share.of(int(proved[place]), int(attempted[place]) if asked is None else asked),
-        )
+        Iteration(number, _group(tallies, gathered, place, asked), int(gathered.first_proofs[place]), so_far[place])
         for place, number in enumerate(numbers)
     ]
 
 
-def _runs(tallies: Tallies) -> list[Run]:
+def _runs(tallies: Tallies, asked: int | None) -> list[Run]:
     scenes = list(tallies.scenes)
-    names = sorted({scene.run for scene in scenes})
+    began: dict[str, int] = {}
+    for number, scene in enumerate(scenes):
+        first, _ = tallies.times.get(number, (_NEVER, _NEVER))
+        began[scene.run] = min(began.get(scene.run, _NEVER), first)
+    names = sorted(began, key=lambda name: (began[name], name))
     places = {name: place for place, name in enumerate(names)}
     gathered = _gathered(tallies, [places[scene.run] for scene in scenes], len(names))
+    so_far = _so_far(gathered, asked)
     runs: list[Run] = []
     for place, name in enumerate(names):
         mine = [scenes[number] for number in gathered.numbers[place]]
-        iterations = _in_order({scene.iteration for scene in mine})
-        models = sorted({scene.model for scene in mine} - {""})
-        runs.append(Run(name, _group(tallies, gathered, place, None), iterations, models))
-    return sorted(runs, key=lambda run: (run.group.first_ms is None, run.group.first_ms or 0, run.run_id))
+        runs.append(
+            Run(
+                run_id=name,
+                group=_group(tallies, gathered, place, None),
+                iterations=_in_order({scene.iteration for scene in mine}),
+                models=sorted({scene.model for scene in mine} - {""}),
+                new=int(gathered.first_proofs[place]),
+                so_far=so_far[place],
+            )
+        )
+    return runs
+
+
+def _so_far(gathered: _Gathered, asked: int | None) -> list[Share]:
+    attempted, proved = np.cumsum(gathered.first_attempts).tolist(), np.cumsum(gathered.first_proofs).tolist()
+    return [Share.of(part, whole if asked is None else asked) for part, whole in zip(proved, attempted, strict=True)]
 
 
 def _models(tallies: Tallies) -> list[Model]:

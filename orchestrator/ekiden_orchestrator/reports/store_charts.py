@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ekiden_orchestrator.reports.pictures import COLOURS
+from ekiden_orchestrator.reports.store_stages import stages_of
 from ekiden_orchestrator.reports.words import amount, duration, money
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ekiden_orchestrator.reports.store_stages import Stages
     from ekiden_store.progress_figures import Group, Progress, Share
     from ekiden_store.stats import LabelCounts
 
@@ -34,31 +36,31 @@ class Bars(NamedTuple):
 
 
 def draw_success(axes: Any, progress: Progress) -> None:
-    """Draw the share of theorems that each iteration proved, with its interval, and all that were proved so far."""
-    places, names = _places(progress)
-    numbered = [i for i, iteration in enumerate(progress.iterations) if iteration.number is not None]
-    so_far = [_percent(progress.iterations[i].so_far.value) for i in numbered]
-    if len(numbered) > 1:
+    """Draw the share of theorems that each stage proved, with its interval, and all that were proved so far."""
+    stages = stages_of(progress)
+    places, names = _places(stages)
+    ordered = [(place, stage) for place, stage in zip(places, stages.items, strict=True) if not stage.is_apart]
+    so_far = [_percent(stage.so_far.value) for _, stage in ordered]
+    if len(ordered) > 1:
         axes.plot(
-            [places[i] for i in numbered], so_far, color=COLOURS["positive"], marker="s", linewidth=1.6,
-            markersize=3.5 if len(numbered) <= MOST_BARS else 0, label="all up to here",
+            [place for place, _ in ordered], so_far, color=COLOURS["positive"], marker="s", linewidth=1.6,
+            markersize=3.5 if len(ordered) <= MOST_BARS else 0, label="all up to here",
         )  # fmt: skip
-    shares = [iteration.group.success for iteration in progress.iterations]
-    told = [(place, share) for place, share in zip(places, shares, strict=True) if share.value is not None]
+    told = [(place, at.success) for place, at in zip(places, stages.items, strict=True) if at.success.value is not None]
     if told:
-        _points(axes, [place for place, _ in told], [share for _, share in told])
+        _points(axes, [place for place, _ in told], [share for _, share in told], f"this {stages.what}, 95% interval")
     highest = max([5.0, *so_far, *(_percent(share.high) for _, share in told)])
     axes.set_ylim(0, min(104.0, 1.1 * highest))
     axes.set_ylabel("% of theorems asked" if progress.asked is not None else "% of theorems attempted")
-    _iterations_below(axes, places, names)
+    _stages_below(axes, stages.what, places, names)
     _legend(axes, columns=2)
 
 
-def _points(axes: Any, places: list[float], shares: list[Share]) -> None:
+def _points(axes: Any, places: list[float], shares: list[Share], name: str) -> None:
     """Draw shares with their intervals: a bar at each, or a band where there are many."""
     values = [_percent(share.value) for share in shares]
     low, high = [_percent(share.low) for share in shares], [_percent(share.high) for share in shares]
-    name, colour, many = "this iteration, 95% interval", COLOURS["line"], 0
+    colour, many = COLOURS["line"], 0
     if len(places) > MOST_BARS:
         many = len(places) - (places[-1] % 1 != 0)  # rows without an iteration stand apart
         axes.fill_between(places[:many], low[:many], high[:many], color=colour, alpha=0.2, linewidth=0)
@@ -77,9 +79,10 @@ def _percent(share: float | None) -> float:
 
 
 def draw_lengths(axes: Any, progress: Progress) -> None:
-    """Draw how many theorems each iteration proved, by the tactics of their shortest proof."""
-    places, names = _places(progress)
-    classes = [length_classes(iteration.group) for iteration in progress.iterations]
+    """Draw how many theorems each stage proved, by the tactics of their shortest proof."""
+    stages = stages_of(progress)
+    places, names = _places(stages)
+    classes = [length_classes(stage.group) for stage in stages.items]
     stack = [
         Bars(name, COLOURS[shade], [float(each[name]) for each in classes])
         for (name, _), shade in zip(LENGTHS, _SHADES, strict=True)
@@ -89,7 +92,7 @@ def draw_lengths(axes: Any, progress: Progress) -> None:
     _stacked(axes, places, stack)
     axes.set_ylabel("theorems proved")
     _whole_numbers(axes)
-    _iterations_below(axes, places, names)
+    _stages_below(axes, stages.what, places, names)
     _legend(axes, columns=3)
 
 
@@ -122,11 +125,12 @@ def draw_depths(axes: Any, progress: Progress) -> None:
 
 
 def draw_labels(axes: Any, progress: Progress, *, most: int = MOST_BARS) -> None:
-    """Draw the shares of labels, by the last iterations and by where rows come from."""
+    """Draw the shares of labels, by the last stages and by where rows come from."""
+    stages = stages_of(progress)
     rows: list[tuple[str, LabelCounts]] = [
-        (f"iteration {iteration.number}" if iteration.number is not None else "no iteration", iteration.group.labels)
-        for iteration in progress.iterations
-        if iteration.group.labels.total
+        (stage.name if stage.is_apart else f"{stages.what} {stage.tick}", stage.group.labels)
+        for stage in stages.items
+        if stage.group.labels.total
     ][-most:]
     gap = len(rows)
     rows += [(origin.replace("_", " "), labels) for origin, labels in progress.labels_by_origin.items()]
@@ -153,14 +157,15 @@ def _shown_labels(progress: Progress) -> list[str]:
 
 def labels_height(progress: Progress) -> float:
     """Return how high the picture of labels must be."""
-    bars = min(MOST_BARS, len(progress.iterations)) + len(progress.labels_by_origin)
+    bars = min(MOST_BARS, stages_of(progress).total) + len(progress.labels_by_origin)
     return 0.95 + 0.27 * max(3, bars)
 
 
 def draw_costs(axes: Any, progress: Progress) -> None:
-    """Draw what a proved theorem cost in each iteration: in dollars, else in tokens, else in time, as rows tell."""
-    places, names = _places(progress)
-    groups = [iteration.group for iteration in progress.iterations]
+    """Draw what a proved theorem cost in each stage: in dollars, else in tokens, else in time, as rows tell."""
+    stages = stages_of(progress)
+    places, names = _places(stages)
+    groups = [stage.group for stage in stages.items]
     unit, words = cost_unit(progress)
     values = [_cost(group, unit) for group in groups]
     totals = [value or 0.0 for value in values]
@@ -190,14 +195,14 @@ def draw_costs(axes: Any, progress: Progress) -> None:
     if not top:
         axes.set_yticks([])
     axes.set_ylabel({"nanodollars": "US dollars", "tokens": "tokens", "duration_ms": "time"}[unit] + " a proof")
-    _iterations_below(axes, places, names)
+    _stages_below(axes, stages.what, places, names)
 
 
 def cost_unit(progress: Progress) -> tuple[str, Callable[[float | None], str]]:
     """Return in what costs are drawn: the first of dollars, tokens and time that some row tells; and how it is said."""
     units = (("nanodollars", money), ("tokens", amount), ("duration_ms", duration))
     for unit, words in units:
-        if any(_cost(iteration.group, unit) is not None for iteration in progress.iterations):
+        if any(_cost(stage.group, unit) is not None for stage in stages_of(progress).items):
             return unit, words
     return units[0]
 
@@ -220,19 +225,14 @@ def _cost(group: Group, unit: str) -> float | None:
     return getattr(group.per_proof, unit)
 
 
-def _places(progress: Progress) -> tuple[list[float], list[str]]:
-    """Return where iterations stand, rows without one a little apart, and what they are called."""
-    places: list[float] = []
-    names: list[str] = []
-    for place, iteration in enumerate(progress.iterations):
-        is_apart = iteration.number is None and place
-        places.append(place + (0.5 if is_apart else 0.0))
-        names.append("none" if iteration.number is None else str(iteration.number))
-    return places, names
+def _places(stages: Stages) -> tuple[list[float], list[str]]:
+    """Return where stages stand, rows without an iteration a little apart, and what they are called."""
+    places = [place + (0.5 if stage.is_apart and place else 0.0) for place, stage in enumerate(stages.items)]
+    return places, [stage.tick for stage in stages.items]
 
 
-def _iterations_below(axes: Any, places: list[float], names: list[str]) -> None:
-    axes.set_xlabel("iteration")
+def _stages_below(axes: Any, what: str, places: list[float], names: list[str]) -> None:
+    axes.set_xlabel("iteration" if what == "iteration" else "run, in the order in which they began")
     step = 1 + (len(places) - 1) // 12
     apart = places[-1] - 0.8 * step if names[-1:] == ["none"] else float("inf")
     chosen = [i for i in range(len(places)) if names[i] == "none" or (not i % step and places[i] < apart)]

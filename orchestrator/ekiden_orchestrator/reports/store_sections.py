@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ekiden_orchestrator.reports import store_charts as charts
 from ekiden_orchestrator.reports.page_parts import Chart, Figure, Part, Section, Table
+from ekiden_orchestrator.reports.store_stages import NO_NAME, stages_of
 from ekiden_orchestrator.reports.words import (
     NONE,
     UNKNOWN,
@@ -29,10 +30,8 @@ if TYPE_CHECKING:
     from ekiden_store.stats import LabelCounts
 
 MOST_RUNS = 100
-MOST_ITERATIONS = 200
 MOST_FAILURES = 15
 MOST_DEPTHS = 40
-NO_NAME = "(none)"
 _MOST_IN_PANEL = 6
 
 
@@ -98,7 +97,7 @@ def sections_of(progress: Progress) -> list[Section]:
 def panels_of(progress: Progress) -> list[tuple[str, Drawing]]:
     """Return the charts of the one picture."""
     return [
-        ("Success over iterations", lambda axes: charts.draw_success(axes, progress)),
+        (f"Success over {stages_of(progress).what}s", lambda axes: charts.draw_success(axes, progress)),
         ("Depth of states", lambda axes: charts.draw_depths(axes, progress)),
         ("Label balance", lambda axes: charts.draw_labels(axes, progress, most=_MOST_IN_PANEL)),
         ("Cost of a proof", lambda axes: charts.draw_costs(axes, progress)),
@@ -107,30 +106,30 @@ def panels_of(progress: Progress) -> list[tuple[str, Drawing]]:
 
 def _success(progress: Progress) -> Section:
     whole = "asked for" if progress.asked is not None else "attempted"
-    shown = progress.iterations[-MOST_ITERATIONS:]
+    stages = stages_of(progress)
     rows = [
         [
-            iteration_words(each.number),
+            each.name,
             f"{each.group.outcomes.attempted:,}",
             f"{each.group.outcomes.proved:,}",
-            share_words(each.group.success),
-            interval_words(each.group.success),
+            share_words(each.success),
+            interval_words(each.success),
             f"{each.new:,}",
             f"{each.so_far.part:,} of {each.so_far.whole:,}",
             share_words(each.so_far),
         ]
-        for each in shown
+        for each in stages.items
     ]
     table = Table(
-        f"Theorems by iteration; shares are of those {whole}",
-        ["iteration", "attempted", "proved", "share", "95% interval", "new", "up to here", "share"],
+        f"Theorems by {stages.what}; shares are of those {whole}",
+        [stages.what, "attempted", "proved", "share", "95% interval", "new", "up to here", "share"],
         rows,
-        note=_cut(len(shown), len(progress.iterations), "iterations"),
+        note=_cut(len(rows), stages.total, f"{stages.what}s"),
     )
-    says = f"Share of the theorems {whole} that each iteration proved, and that were proved up to it."
+    says = f"Share of the theorems {whole} that each {stages.what} proved, and that were proved up to it."
     return Section(
         "success",
-        "Success over iterations",
+        f"Success over {stages.what}s",
         "A theorem is proved when an attempt completed a proof without sorry. Copied proofs and labels prove nothing. "
         f"Shares are of the theorems {whole}. The interval is Wilson’s: few theorems tell little.",
         [Part([table], Chart("success", says, lambda axes: charts.draw_success(axes, progress)))],
@@ -155,9 +154,10 @@ def _depth(progress: Progress) -> Section:
         reached, finished = max(at.reached for at in beyond), sum(at.finished for at in beyond)
         tail = [*(f"{count:,}" for count in labels), f"{reached:,}", f"{finished:,}", percent(finished, reached)]
         rows.append([f"over {MOST_DEPTHS}", *tail])
-    classes = [(each.number, charts.length_classes(each.group)) for each in progress.iterations[-MOST_ITERATIONS:]]
+    stages = stages_of(progress)
+    classes = [(each.name, charts.length_classes(each.group)) for each in stages.items]
     names = list(charts.length_classes(progress.whole))
-    lengths = [[iteration_words(number), *(f"{counts[name]:,}" for name in names)] for number, counts in classes]
+    lengths = [[stage, *(f"{counts[name]:,}" for name in names)] for stage, counts in classes]
     together = charts.length_classes(progress.whole)
     if len(lengths) > 1:
         lengths.append(["all, each theorem once", *(f"{together[name]:,}" for name in names)])
@@ -168,10 +168,10 @@ def _depth(progress: Progress) -> Section:
         "The length of a theorem’s proof is the number of tactics of its shortest one.",
         [
             Part(
-                [Table("Theorems proved, by the tactics of the shortest proof", ["iteration", *names], lengths)],
+                [Table("Theorems proved, by the tactics of the shortest proof", [stages.what, *names], lengths)],
                 Chart(
                     "lengths",
-                    "Theorems that each iteration proved, by the tactics of the shortest proof.",
+                    f"Theorems that each {stages.what} proved, by the tactics of the shortest proof.",
                     lambda axes: charts.draw_lengths(axes, progress),
                 ),
             ),
@@ -191,17 +191,19 @@ def _depth(progress: Progress) -> Section:
 
 def _labels(progress: Progress) -> Section:
     head, total = ["positive", "negative", "unknown", "positive share"], progress.whole.labels
-    by_iteration = [
-        [iteration_words(each.number), *_counts(each.group.labels), _positive(each.group.labels)]
-        for each in progress.iterations[-MOST_ITERATIONS:]
+    stages = stages_of(progress)
+    by_stage = [
+        [each.name, *_counts(each.group.labels), _positive(each.group.labels)]
+        for each in stages.items
         if each.group.labels.total
     ]
-    if len(by_iteration) > 1:
-        by_iteration.append(["all", *_counts(total), _positive(total)])
+    if len(by_stage) > 1:
+        by_stage.append(["all", *_counts(total), _positive(total)])
     by_origin = [
         [origin.replace("_", " "), *_counts(labels), _positive(labels)]
         for origin, labels in progress.labels_by_origin.items()
     ]
+    last = f" (the last {charts.MOST_BARS})" if stages.total > charts.MOST_BARS else ""
     return Section(
         "labels",
         "Label balance",
@@ -210,12 +212,12 @@ def _labels(progress: Progress) -> Section:
         [
             Part(
                 [
-                    Table("States by iteration", ["iteration", *head], by_iteration),
+                    Table(f"States by {stages.what}", [stages.what, *head], by_stage),
                     Table("States by origin", ["origin", *head], by_origin),
                 ],
                 Chart(
                     "labels",
-                    "Labels of states by iteration and by origin; at the right how many are positive, of how many.",
+                    f"Labels of states by {stages.what}{last} and by origin; at the right the share of positive ones.",
                     lambda axes: charts.draw_labels(axes, progress),
                     charts.labels_height(progress),
                 ),
@@ -226,7 +228,8 @@ def _labels(progress: Progress) -> Section:
 
 def _cost(progress: Progress) -> Section:
     head = ["spent", "a proof", "of it on failures", "tokens", "tokens a proof", "time", "time a proof"]
-    shown = [(iteration_words(each.number), each.group) for each in progress.iterations[-MOST_ITERATIONS:]]
+    stages = stages_of(progress)
+    shown = [(each.name, each.group) for each in stages.items]
     if len(shown) > 1:
         shown.append(("all", progress.whole))
     rows = [[name, f"{group.outcomes.proofs:,}", *_spent(group)] for name, group in shown]
@@ -244,10 +247,10 @@ def _cost(progress: Progress) -> Section:
         f"Times are added up, also of what ran side by side.{lack}",
         [
             Part(
-                [Table("Costs by iteration", ["iteration", "proved", *head], rows)],
+                [Table(f"Costs by {stages.what}", [stages.what, "proved", *head], rows)],
                 Chart(
                     "costs",
-                    "What a proved theorem cost in each iteration.",
+                    f"What a proved theorem cost in each {stages.what}.",
                     lambda axes: charts.draw_costs(axes, progress),
                 ),
             )

@@ -159,6 +159,21 @@ def test_one_run_is_told_alone(store: Path, tmp_path: Path) -> None:
     assert "The store has no rows of this run." in said
 
 
+def test_rows_that_name_no_iteration_are_told_over_runs(tmp_path: Path) -> None:
+    rows = [
+        Step(theorem_name=f"t{number}", kind="tactic", run_id=run, is_proof_complete=number < proved, timestamp_ms=when)
+        for run, proved, when in (("later", 3, 2), ("zero <th>", 2, 1))
+        for number in range(4)
+    ]
+    store = filled(tmp_path / "store", *rows)
+    told = [(run["run_id"], run["new"], run["so_far"]["part"]) for run in figures(store)["runs"]]
+    assert told == [("zero <th>", 2, 2), ("later", 1, 3)]
+    ekiden("store", "report", tmp_path / "page.html", "--store", store)
+    page = Page(tmp_path / "page.html")
+    assert "Success over runs" in page.says()
+    assert ["1. zero <th>", "4", "2", "50.0%"] in [cells[:4] for cells in page.cells]
+
+
 def test_the_same_store_makes_the_same_bytes(store: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for out in (first, second):

@@ -100,6 +100,8 @@ def test_all_figures_are_those_of_pandas(store: Store, frame: Any) -> None:
     for run in found.runs:
         check_group(run.group, frame[frame.run_id == run.run_id])
     assert {run.run_id for run in found.runs} == set(frame.run_id)
+    assert sum(run.new for run in found.runs) == found.runs[-1].so_far.part == found.whole.outcomes.proved
+    assert [run.group.first_ms for run in found.runs] == sorted(frame.groupby("run_id").timestamp_ms.min())
     for model in found.models:
         check_group(model.group, frame[frame.model == model.name])
 
