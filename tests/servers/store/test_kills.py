@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,35 @@ def test_what_changes_files_may_be_killed_at_any_step(tmp_path: Path, work: Call
         if not was_killed:
             break
     assert step > 20
+
+
+def test_a_compaction_that_is_stopped_between_writing_and_deleting_holds_up_nobody(tmp_path: Path):
+    store = store_with_small_parts(tmp_path)
+    child = os.fork()
+    if child == 0:
+        stopped: list[str] = []
+
+        def hook(event: str, _args: object) -> None:
+            if event == "os.remove" and not stopped:
+                stopped.append(event)
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+        sys.addaudithook(hook)
+        os._exit(store.compact().merged)
+    assert os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1])
+    again = Store(tmp_path)
+    assert not again.found.is_complete
+    assert again.compact().is_busy
+    with again.writer() as writer:
+        writer.append([node(10), node(11, row_id="given")])
+    with again.snapshot() as before:
+        assert states(again) == list(range(12))
+        os.kill(child, signal.SIGCONT)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 8
+        assert before.count() == 12
+    again.compact()
+    assert states(again) == list(range(12))
+    assert len(list((tmp_path / "parts").iterdir())) == 2
 
 
 def test_a_store_that_is_made_may_be_killed_at_any_step(tmp_path: Path):
