@@ -97,6 +97,11 @@ class EmbeddingCache:
         return len(self._index)
 
     @property
+    def folder(self) -> Path:
+        """The folder of this encoder's vectors."""
+        return self._folder
+
+    @property
     def dimensions(self) -> int | None:
         """How long the vectors are; None: that is not known yet."""
         return self._dimensions
@@ -159,9 +164,14 @@ class EmbeddingCache:
         return FoundVectors(vectors, places >= 0)
 
     def scan(self, *, rows: int = 1024) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
-        """Yield all digests and vectors, some rows at a time; a vector that two processes made comes twice."""
-        for path in self._parts:
-            with pq.ParquetFile(path) as file:
+        """Yield all digests and vectors, some rows at a time; a vector that is in two parts comes twice."""
+        for path in self._parts:  # it grows when parts are merged meanwhile
+            try:
+                file = pq.ParquetFile(path)
+            except FileNotFoundError:
+                self.refresh()
+                continue
+            with file:
                 for batch in file.iter_batches(batch_size=rows):
                     yield batch.column(0).to_pylist(), _matrix(batch.column(1))
 

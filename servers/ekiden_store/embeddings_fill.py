@@ -1,11 +1,14 @@
 """Filling the cache of embeddings: only what is missing is encoded, and what is encoded is kept."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 
 import anyio
+from filelock import FileLock, Timeout
 
 from ekiden_store.embeddings import EmbeddingCache, flaw_of, text_digest
 from ekiden_store.encoders import BatchRefusedError, Encoder, EncoderStoppedError, Vector
@@ -15,6 +18,7 @@ _CHECKPOINT_BYTES = 128 << 20
 _LOOKED_AT = 4096  # texts that are looked up at a time
 _FEW = 1000  # a share of fewer texts tells nothing yet
 _SHOWN = 10
+_TURN_S = 0.5  # how often to look whether another process is done
 _MAX_REASON = 200
 
 _Batch = list[tuple[bytes, str]]
@@ -65,6 +69,8 @@ async def fill_cache(
 ) -> FillReport:
     """Encode the texts whose vectors are missing. Whatever ends the run, what was encoded is kept.
 
+    One process fills a cache at a time; others wait for it, so that nothing is encoded by both.
+
     Args:
         cache: Where the vectors go.
         texts: The texts; they may come again, and are read as they are needed.
@@ -83,11 +89,29 @@ async def fill_cache(
             f"The encoder is {encoder.identity.json}, but the cache holds vectors of {cache.identity.json}. "
             "Open the cache of this encoder."
         )
-    cache.refresh()
     run = _Run(
         cache, texts, encoder, checkpoint=max(1, checkpoint), share=max_refused_share, on_checkpoint=on_checkpoint
     )
-    return await run.run()
+    async with _alone(cache.folder):
+        cache.refresh()
+        return await run.run()
+
+
+@asynccontextmanager
+async def _alone(folder: Path) -> AsyncGenerator[None]:
+    """Wait until no other process fills the cache; a process that is killed keeps nobody waiting."""
+    lock = FileLock(folder / ".fill.lock")
+    while not lock.is_locked:
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            await anyio.sleep(_TURN_S)
+        except OSError as error:
+            raise StoreError(f"The embeddings in {str(folder)!r} cannot be written: {error.strerror}.") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class _Run:

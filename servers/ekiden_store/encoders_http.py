@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 from urllib.parse import urlsplit
 
 import anyio
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from ekiden_store.encoders import BatchRefusedError, EncoderIdentity, EncoderStoppedError, Vector
@@ -255,8 +256,8 @@ def _pooled(answer: object) -> Vector | None:
     if not first:
         return None
     try:
-        tokens = np.atleast_2d(np.asarray(first[0], dtype=np.float64))
-    except (TypeError, ValueError) as error:
+        tokens = np.atleast_2d(_numbers(first[0]))
+    except (TypeError, ValueError, OverflowError) as error:
         raise BatchRefusedError(f"/generate answered with hidden states of mixed lengths: {error}") from error
     if tokens.ndim != 2 or not tokens.size:
         raise BatchRefusedError(f"/generate answered with hidden states of the shape {tokens.shape}.")
@@ -267,12 +268,20 @@ def _pooled(answer: object) -> Vector | None:
 def _vector(value: object) -> Vector:
     try:
         with np.errstate(over="ignore"):  # what overflows becomes infinite, and is refused as such
-            vector = np.asarray(value, dtype=np.float64).astype(np.float32)
-    except (TypeError, ValueError) as error:
+            vector = _numbers(value).astype(np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
         raise BatchRefusedError(f"/encode answered with a vector that is none: {error}") from error
     if vector.ndim != 1:
         raise BatchRefusedError(f"/encode answered with a vector of the shape {vector.shape}.")
     return vector
+
+
+def _numbers(value: object) -> NDArray[np.float64]:
+    """Return numbers as an array; a null becomes NaN, and neither texts nor truth values are numbers."""
+    found: NDArray[Any] = np.asarray(value)
+    if found.dtype.kind not in "fiuO":
+        raise TypeError(f"it holds {found.dtype.name}, not numbers")
+    return found.astype(np.float64)
 
 
 def _json(content: bytes) -> object:

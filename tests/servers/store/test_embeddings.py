@@ -242,6 +242,34 @@ def test_two_caches_see_each_others_vectors_after_a_refresh(tmp_path: Path) -> N
     assert two.dimensions == 3
 
 
+def test_of_two_that_fill_at_once_one_waits_and_nothing_is_encoded_twice(tmp_path: Path) -> None:
+    encoders = [Scripted(), Scripted()]
+    reports: list[FillReport] = []
+
+    async def fill_one(encoder: Scripted, texts: Sequence[str]) -> None:
+        reports.append(await fill_cache(EmbeddingCache(tmp_path, IDENTITY), texts, encoder))
+
+    async def fill_both() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(fill_one, encoders[0], TEXTS[:60])
+            tasks.start_soon(fill_one, encoders[1], TEXTS[40:])
+
+    anyio.run(fill_both)
+    assert sorted(encoders[0].asked + encoders[1].asked) == sorted(TEXTS)
+    assert sorted((report.encoded, report.known) for report in reports) == [(40, 20), (60, 0)]
+
+
+def test_all_vectors_are_scanned_though_their_parts_are_merged_meanwhile(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path, IDENTITY)
+    for text in TEXTS[:8]:
+        cache.add([text_digest(text)], [np.ones(3, np.float32)])
+    scan = EmbeddingCache(tmp_path, IDENTITY).scan()
+    first, _ = next(scan)
+    assert cache.merge() == 8
+    found = {*first, *(digest for digests, _ in scan for digest in digests)}
+    assert found == {text_digest(text) for text in TEXTS[:8]}
+
+
 def test_small_parts_are_merged_and_every_vector_is_found_as_it_was(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path, IDENTITY)
     vectors = [np.asarray([number + 1, 1, 2], np.float32) for number in range(70)]
