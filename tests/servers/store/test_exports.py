@@ -293,6 +293,24 @@ def test_the_bytes_depend_on_no_process_order_place_or_time(tmp_path: Path):
     assert contents(tmp_path / "here") == contents(tmp_path / "elsewhere")
 
 
+def test_a_data_set_is_made_again_from_its_manifest(tmp_path: Path):
+    store = filled(tmp_path / "store", *many(10))
+    (tmp_path / "names.txt").write_text("t1\nbase2\n")
+    made = mix(
+        {"name": "s", "on_proofs": True, "subsample": 9, "upsample": 2},
+        pairs(tmp_path) | {"subsample": 7},
+        folder=tmp_path,
+        validation={"fraction": 0.2},
+        left_out={"files": ["names.txt"]},
+        template={"form": "text", "prompt": "{state} >"},
+        max_characters=1_000,
+    )
+    manifest = export(store, made, tmp_path / "first")
+    (tmp_path / "again.json").write_text(json.dumps(manifest.mix))
+    export(store, read_mix(tmp_path / "again.json"), tmp_path / "second")
+    assert contents(tmp_path / "first") == contents(tmp_path / "second")
+
+
 def test_nothing_half_written_takes_the_name_and_the_next_run_takes_it_away(tmp_path: Path):
     (tmp_path / "mix.json").write_text(json.dumps({"seed": 7, "sources": [{"name": "s"}]}))
     store = filled(tmp_path / "store", *many(2))
