@@ -148,6 +148,8 @@ def _import_session(store: Store, path: Path, options: ImportOptions, done: Impo
     done.kind = report.kind or "session"
     if report.damaged:
         done.notes.append(f"{report.damaged} lines are damaged")
+    if report.copied:
+        done.notes.append(f"{report.copied} lines repeat the session that it was forked from")
     if report.unfinished:
         done.notes.append(f"{report.unfinished} calls have no result yet (--over: they have failed)")
     if report.unknown:
