@@ -106,7 +106,8 @@ class Redactor:
     def redact_all(self, texts: list[str]) -> list[str]:
         """Return texts without their secrets; quick where none of them holds what a secret would begin with."""
         together = "\0".join(texts)
-        hints = (*self._spelt, *self._any_hint)
+        signs = set(together)
+        hints = (hint for hint in dict.fromkeys((*self._spelt, *self._any_hint)) if signs.issuperset(hint))
         is_worth_it = any(map(together.__contains__, hints)) or has_escapes(together) or may_hold_base64(together)
         return list(map(self.redact, texts)) if is_worth_it else texts
 
