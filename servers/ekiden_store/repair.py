@@ -31,7 +31,7 @@ def repair(layout: Layout, *, deep: bool) -> Report:
     """Look for what a crash left behind, and put it right.
 
     A half-written part is removed, a damaged one is moved to the folder `aside`, and an unfinished last line of a
-    segment whose writer has ended is cut.
+    segment whose writer has ended is cut. What a damaged part still holds is written to another part if all is read.
 
     Args:
         layout: The store.
@@ -111,11 +111,14 @@ def _remove_half_written(layout: Layout, findings: list[Finding]) -> None:
 def _require_sound(layout: Layout, path: Path, deep: bool, findings: list[Finding]) -> None:
     if deep:
         from ekiden_store.parts import read_through
+        from ekiden_store.rescue import replaced_parts, rescued
 
         try:
             read_through(path)
         except DamagedPartError as error:
-            _move_aside(layout, path, str(error), findings)
+            is_held_elsewhere = path.name in replaced_parts(layout.parts)
+            saved = "Another part holds its rows." if is_held_elsewhere else rescued(path)
+            _move_aside(layout, path, f"{error} {saved}", findings)
         return
     with path.open("rb") as file:
         ends = file.read(len(_MAGIC))

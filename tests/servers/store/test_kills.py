@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from ekiden_store import Step, Store
+from ekiden_store.arrow import pq
 from ekiden_store.compaction import compact  # imported before the forks, so that what they do with files is the store's
 from ekiden_store.legacy import import_parquet
 from ekiden_store.parts import read_through
+from ekiden_store.rescue import rescued
 
-_PRELOADED = (compact, import_parquet, read_through)
+_PRELOADED = (compact, import_parquet, read_through, rescued)
 _KILLED = 9
 _LASTING = {"open", "os.remove", "os.rename", "os.link", "os.mkdir", "os.rmdir", "os.truncate", "fcntl.flock"}
 
@@ -93,6 +95,32 @@ def test_what_changes_files_may_be_killed_at_any_step(tmp_path: Path, work: Call
         if not was_killed:
             break
     assert step > 20
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_check_that_saves_what_a_damaged_part_holds_may_be_killed_at_any_step(tmp_path: Path):
+    store = Store(tmp_path / "whole")
+    with store.writer() as writer:
+        writer.append(node(0) for _ in range(20_000))
+    store.compact()
+    (part,) = (tmp_path / "whole" / "parts").iterdir()
+    data = bytearray(part.read_bytes())
+    data[pq.read_metadata(part).row_group(1).column(1).data_page_offset + 50] ^= 1
+    part.write_bytes(data)
+    step = 0
+    for step in itertools.count():
+        folder = tmp_path / str(step)
+        shutil.copytree(tmp_path / "whole", folder)
+        was_killed = is_killed_before(step, lambda folder=folder: Store(folder).check())
+        Store(folder).check()
+        assert len(states(Store(folder))) == 16_384
+        Store(folder).compact()
+        assert len(states(Store(folder))) == 16_384
+        shutil.rmtree(folder)
+        if not was_killed:
+            break
+    assert step > 10
 
 
 def test_a_compaction_that_is_stopped_between_writing_and_deleting_holds_up_nobody(tmp_path: Path):

@@ -236,6 +236,33 @@ def test_a_part_with_a_changed_byte_is_found_when_all_is_read(tmp_path: Path):
     assert states(store) == []
 
 
+def test_what_a_damaged_part_still_holds_is_saved(tmp_path: Path):
+    store = Store(tmp_path)
+    with store.writer() as writer:
+        writer.append(node(number) for number in range(40_000))
+    store.compact()
+    damaged = part(tmp_path)
+    before = damaged.read_bytes()
+    groups = pq.read_metadata(damaged)
+    assert groups.num_row_groups == 3
+    data = bytearray(before)
+    data[groups.row_group(1).column(1).data_page_offset + 100] ^= 1
+    damaged.write_bytes(data)
+    (finding,) = store.check().findings
+    assert (finding.kind, finding.name) == ("damaged_part", damaged.name)
+    assert "23616 of its 40000 rows can be read, and are in another part now." in finding.detail
+    assert (tmp_path / "aside" / damaged.name).read_bytes() == data
+    assert states(store) == [*range(16_384), *range(32_768, 40_000)]
+    assert store.check().findings == store.compact().findings == []
+    assert states(store) == [*range(16_384), *range(32_768, 40_000)]
+    assert pq.read_metadata(part(tmp_path)).metadata[b"ekiden.segments"] == groups.metadata[b"ekiden.segments"]
+
+    damaged.write_bytes(data)  # as if killed before it was moved
+    (finding,) = store.check().findings
+    assert "Another part holds its rows." in finding.detail
+    assert states(store) == [*range(16_384), *range(32_768, 40_000)]
+
+
 @pytest.fixture
 def unprivileged() -> Iterator[Path]:
     """Yield a folder; what is then done is done as somebody who may write only what all may."""
