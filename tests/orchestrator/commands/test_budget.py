@@ -17,6 +17,7 @@ from rich.console import Console
 
 from command_line import Done, ekiden
 from ekiden_budget.ledger import BudgetId, CallLabel, Ledger
+from ekiden_budget.records import TokenParts
 from ekiden_orchestrator.commands.budget_display import BurnDown, burn_table
 from ekiden_orchestrator.commands.budget_words import caps, duration, short, short_usd, usd
 from ekiden_policies.budget import NANO, Amount, Caps
@@ -108,6 +109,19 @@ def test_calls_are_listed_newest_first_and_page_by_page(ledger: Ledger) -> None:
         (1, 1000, None),
     ]
     assert {(record["purpose"], record["budget"]) for record in records} == {("normal_0007", "paper")}
+
+
+def test_what_the_tokens_of_a_call_were_is_shown_where_it_was_told(ledger: Ledger) -> None:
+    root = ledger.open_budget("paper", Caps()).budget
+    call = ledger.reserve(root, Amount(9_000), LABEL).call
+    ledger.settle(call, "answered", Amount(4_100), parts=TokenParts(4_000, 100, 3_000, 60))
+    spend(ledger, root, 5)
+    told, not_told = printed("calls", "paper").splitlines()[::-1]
+    assert "answered, 4,100 tokens (4,000 in, 100 out), $0.00" in told
+    assert "answered, 5 tokens, $0.00" in not_told
+    kinds = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens")
+    shown = [json.loads(line) for line in printed("calls", "paper", "--json").splitlines()[::-1]]
+    assert [[call[kind] for kind in kinds] for call in shown] == [[4_000, 100, 3_000, 60], [None] * 4]
 
 
 def test_a_closed_budget_refuses_and_the_watch_over_it_ends(ledger: Ledger) -> None:
