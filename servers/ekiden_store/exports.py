@@ -100,7 +100,7 @@ class _Sides:
         record = json.loads(ranked.line)
         if len(self.mix.sources) > 1 and self.mix.dedupe:
             self.given.add(record)
-        clean = _line(_redacted(record | {"source": source.name}, self.redactor))
+        clean = _line(_redacted(record, self.redactor) | {"source": source.name})
         is_kept = self.names.is_kept(ranked.theorem)
         side, copies = (self.validation, 1) if is_kept else (self.train, source.upsample)
         for copy in range(copies):
