@@ -1,10 +1,12 @@
 """The runs of a store: which there are, and what became of each."""
 
 import difflib
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ekiden_store.arrow import pa, pc
+from ekiden_store.errors import StoreError
 from ekiden_store.sampling_hashes import Distinct, text_numbers
 from ekiden_store.snapshot import Snapshot
 from ekiden_store.stats import NOT_ATTEMPTED
@@ -67,17 +69,37 @@ def read_runs(snapshot: Snapshot, *, where: Any = None) -> list[RunSummary]:
     return sorted(found.values(), key=lambda each: (-(each.last_ms or 0), each.run))
 
 
+def require_runs(snapshot: Snapshot, names: Iterable[str]) -> None:
+    """Refuse the names of runs that are not there, with those that are like them.
+
+    Raises:
+        StoreError: There is no such run.
+    """
+    wanted = [name for name in names if name]
+    ids = _run_ids(snapshot) if wanted else set[str]()
+    if missing := [name for name in wanted if name not in ids]:
+        raise StoreError(f"There is no run {missing[0]!r} in the store{nearest(missing[0], ids)}.")
+
+
 def nearest_runs(snapshot: Snapshot, name: str) -> str:
     """Return words that name the runs whose ids are most like one that is not there."""
+    return nearest(name, _run_ids(snapshot))
+
+
+def nearest(name: str, names: Collection[str]) -> str:
+    """Return words that tell which names are most like one that is not there, to go on a sentence."""
+    near = difflib.get_close_matches(name, sorted(names), n=_SHOWN, cutoff=0.5)
+    if near:
+        return f"; the nearest are {', '.join(map(repr, near))}" if near[1:] else f"; the nearest is {near[0]!r}"
+    shown = ", ".join(map(repr, sorted(names)[:_SHOWN]))
+    return f"; there are {len(names)}: {shown}{', ...' if len(names) > _SHOWN else ''}" if names else "; there is none"
+
+
+def _run_ids(snapshot: Snapshot) -> set[str]:
     ids: set[str] = set()
     for batch in snapshot.scan(columns=["run_id"]):
         ids.update(batch.column(0).unique().to_pylist())
-    ids.discard("")
-    near = difflib.get_close_matches(name, sorted(ids), n=_SHOWN, cutoff=0.5)
-    if near:
-        return f"; the nearest are {', '.join(map(repr, near))}" if near[1:] else f"; the nearest is {near[0]!r}"
-    shown = ", ".join(map(repr, sorted(ids)[:_SHOWN]))
-    return f"; there are {len(ids)}: {shown}{', ...' if len(ids) > _SHOWN else ''}" if ids else "; no row names a run"
+    return ids - {""}
 
 
 def _add_sums(found: dict[str, RunSummary], table: Any) -> None:

@@ -99,6 +99,7 @@ def stats(
 ) -> None:  # fmt: skip
     """Count what the store holds: rows by kind, labels, depths, theorems, candidates in a state, proofs."""
     from ekiden_orchestrator.commands.store_display import show_stats, warn_of
+    from ekiden_store.runs import require_runs
     from ekiden_store.selection import read_names
     from ekiden_store.selection_rows import RowFilter
     from ekiden_store.stats import read_stats
@@ -108,6 +109,7 @@ def stats(
     names = None if asked is None else read_names(asked)
     with opened.snapshot() as snapshot:
         warn_of([*opened.found.findings, *snapshot.findings])
+        require_runs(snapshot, (run,))
         show_stats(read_stats(snapshot, where=where.expression(), asked=names), as_json=as_json)
 
 
@@ -124,15 +126,23 @@ def tree(
 
     Ends with 1 if there is no such attempt.
     """
-    from ekiden_orchestrator.commands.store_display import show_trees
+    from ekiden_orchestrator.commands.store_display import show_trees, warn_of
+    from ekiden_store.runs import nearest, require_runs
+    from ekiden_store.selection import stored_names
     from ekiden_store.trees import read_trees
     from ekiden_store.views import redactor_of
 
     settings = settings_of(folder)
-    with open_of(settings).snapshot() as snapshot:
+    opened = open_of(settings)
+    with opened.snapshot() as snapshot:
+        warn_of([*opened.found.findings, *snapshot.findings])
+        require_runs(snapshot, (run,))
         found = read_trees(snapshot, theorem=theorem, attempt_id=attempt or None, run_id=run or None)
-    show_trees(found, theorem, redactor_of(settings), as_json=as_json)
+        known = set[str]() if found else stored_names(snapshot)
+    show_trees(found, redactor_of(settings), as_json=as_json)
     if not found:
+        near = "" if theorem in known else nearest(theorem, known)
+        typer.echo(f"ekiden: The store has no such states or tactics of {theorem!r}{near}.", err=True)
         raise typer.Exit(NOT_OK)
 
 

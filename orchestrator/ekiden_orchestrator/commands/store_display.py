@@ -110,7 +110,7 @@ def show_report(report: Report, *, as_json: bool) -> None:
     _findings(report.findings)
 
 
-def show_trees(trees: Sequence[Tree], theorem: str, redactor: Redactor, *, as_json: bool) -> None:
+def show_trees(trees: Sequence[Tree], redactor: Redactor, *, as_json: bool) -> None:
     """Print attempts as trees."""
     from ekiden_store.trees import tree_lines
 
@@ -123,8 +123,6 @@ def show_trees(trees: Sequence[Tree], theorem: str, redactor: Redactor, *, as_js
             ]
         )
         return
-    if not trees:
-        typer.echo(f"The store has no such states or tactics of {theorem!r}.", err=True)
     for tree in trees:
         proved = "proved" if tree.is_proved else "not proved"
         typer.echo(

@@ -156,6 +156,7 @@ def query(
     from ekiden_orchestrator.commands.store_display import say_written, warn_of
     from ekiden_orchestrator.commands.store_rows import form_of, write_rows
     from ekiden_store.asking import Question, answer
+    from ekiden_store.runs import require_runs
     from ekiden_store.selection import read_names
     from ekiden_store.selection_rows import RowFilter
     from ekiden_store.views import redactor_of
@@ -192,6 +193,7 @@ def query(
     opened = open_of(settings)
     with opened.snapshot() as snapshot:
         warn_of([*opened.found.findings, *snapshot.findings])
+        require_runs(snapshot, run or ())
         found = answer(snapshot, asked, redactor=redactor_of(settings))
         if form == "table" and show == "rows" and not columns:
             count = _show_steps(found)

@@ -119,7 +119,11 @@ def test_an_attempt_is_shown_as_a_tree(tmp_path: Path, folder: Path) -> None:
     assert json.loads(ekiden("store", "tree", "add_zero", "--store", folder, "--json").stdout)[0]["is_proved"]
     nothing = ekiden("store", "tree", "mul_zero", "--store", folder)
     assert (nothing.exit_code, nothing.stdout) == (1, "")
-    assert "'mul_zero'" in nothing.stderr
+    assert "no such states or tactics of 'mul_zero'; the nearest is 'add_zero'" in nothing.stderr
+    for command in (("stats",), ("tree", "add_zero"), ("query",)):
+        wrong = ekiden("store", *command, "--run", "iteration", "--store", folder)
+        assert (wrong.exit_code, wrong.stdout) == (2, "")
+        assert "There is no run 'iteration' in the store; the nearest is 'iteration1'." in wrong.stderr
 
 
 def test_a_data_set_is_made_of_a_mix_and_is_the_same_each_time(tmp_path: Path, folder: Path) -> None:
