@@ -1,7 +1,10 @@
 """Queries of stores that hold all that can go wrong, against the same queries in the plainest Python."""
 
+import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -10,6 +13,8 @@ import pytest
 from ekiden_store import Store
 from ekiden_store.arrow import pc
 from ekiden_store.comparing import Change, compare_runs
+from ekiden_store.exports import export_mix
+from ekiden_store.mixes import parse_mix
 from ekiden_store.pairs import Tally, examples, positive_paths
 from ekiden_store.pairs_contrast import contrasts
 from ekiden_store.sampling import Stratum, dedupe, sample, stratify
@@ -242,3 +247,29 @@ def test_of_doubles_one_row_is_kept(stored: Stored):
     assert len(keys) == len(set(keys))
     assert set(keys) == {tuple(row[name] for name in key) for row in rows}
     assert all(str(stored_rows[row["row_id"]]) == str(row) for row in found)
+
+
+def test_data_sets_hold_what_the_rows_teach(stored: Stored, tmp_path: Path):
+    snapshot, rows, seed = stored
+    sources: list[dict[str, Any]] = [
+        {"name": "some", "rows": {"runs": ["r"]}},
+        {"name": "all", "rows": {"labels": []}, "upsample": 2},
+    ]
+    made = parse_mix({"seed": seed, "sources": sources, "validation": {"fraction": 0.4}}, folder=tmp_path)
+    manifest = export_mix(made, tmp_path / "out", snapshot=snapshot)
+    lines: dict[str, Counter[tuple[str, ...]]] = {"train.jsonl": Counter(), "validation.jsonl": Counter()}
+    for name, counts in lines.items():
+        for text in (tmp_path / "out" / name).read_text("utf-8").splitlines():
+            line = json.loads(text)
+            counts[line["source"], line["theorem"], line["state"], line["tactic"]] += 1
+    some, _ = plain_examples(rows, run_id=("r",), label=("positive",))
+    every, _ = plain_examples(rows)
+    wanted = {("some", *each[:3]) for each in some}
+    wanted |= {("all", *each[:3]) for each in every if ("some", *each[:3]) not in wanted}
+    train, kept = lines.values()
+    assert train.keys() | kept.keys() == wanted
+    assert set(kept.values()) <= {1}
+    assert {(line[0], times) for line, times in train.items()} <= {("some", 1), ("all", 2)}
+    sides = [{unicodedata.normalize("NFC", line[1]) for line in side} for side in (train, kept)]
+    assert not sides[0] & sides[1]
+    assert [entry.lines for entry in manifest.files] == [train.total(), kept.total()]
