@@ -184,6 +184,15 @@ def test_redacting_twice_is_redacting_once(pieces: list[str]) -> None:
     assert (redactor.redact(once), redactor.found) == (once, found)
 
 
+@given(st.lists(secrets | noise, max_size=6))
+def test_json_stays_json_and_many_texts_are_read_as_one_is(pieces: list[str]) -> None:
+    told = json.dumps({"args": json.dumps(pieces), "pieces": pieces})
+    clean = Redactor().redact(told)
+    assert set(json.loads(clean)) == {"args", "pieces"}
+    assert all(isinstance(piece, str) for piece in json.loads(json.loads(clean)["args"]))
+    assert Redactor().redact_all([*pieces, told]) == [*map(Redactor().redact, pieces), clean]
+
+
 @given(st.lists(noise, min_size=2, max_size=2), st.sampled_from(EVERY))
 def test_no_secret_is_left_wherever_it_stands(around: list[str], case: tuple[str, str]) -> None:
     secret = case[1]
