@@ -92,7 +92,7 @@ def nearest(name: str, names: Collection[str]) -> str:
     if near:
         return f"; the nearest are {', '.join(map(repr, near))}" if near[1:] else f"; the nearest is {near[0]!r}"
     shown = ", ".join(map(repr, sorted(names)[:_SHOWN]))
-    return f"; there are {len(names)}: {shown}{', ...' if len(names) > _SHOWN else ''}" if names else "; there is none"
+    return f"; there are {len(names)}: {shown}{', ...' if len(names) > _SHOWN else ''}" if names else "; it has none"
 
 
 def _run_ids(snapshot: Snapshot) -> set[str]:

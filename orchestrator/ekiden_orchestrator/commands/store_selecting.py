@@ -92,6 +92,8 @@ def select(
         stored, excluded = _of_store(folder, left)
         sets |= excluded
         theorems = entries if among else stored
+    if not theorems:
+        raise CommandError("There are no theorems to choose from: name some with --from FILE.")
     found = select_theorems(theorems, without=sets, count=count, seed=seed)
     write_selection(out, found, entries=entries if among else None)
     _show(found, out, as_json=as_json)

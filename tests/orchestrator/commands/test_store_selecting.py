@@ -85,3 +85,9 @@ def test_what_cannot_be_chosen_is_bad_input(tmp_path: Path, folder: Path) -> Non
         done = ekiden("store", "select", tmp_path / "out.txt", "--store", folder, *arguments)
         assert (done.exit_code, reason in done.stderr) == (2, True), done.stderr
         assert not (tmp_path / "out.txt").exists()
+
+
+def test_of_no_theorems_none_is_chosen(tmp_path: Path) -> None:
+    Store(tmp_path / "empty")
+    done = ekiden("store", "select", tmp_path / "out.txt", "--store", tmp_path / "empty")
+    assert (done.exit_code, "There are no theorems to choose from" in done.stderr) == (2, True)
