@@ -117,8 +117,8 @@ def test_what_the_tokens_of_a_call_were_is_shown_where_it_was_told(ledger: Ledge
     ledger.settle(call, "answered", Amount(4_100), parts=TokenParts(4_000, 100, 3_000, 60))
     spend(ledger, root, 5)
     told, not_told = printed("calls", "paper").splitlines()[::-1]
-    assert "answered, 4,100 tokens (4,000 in, 100 out), $0.00" in told
-    assert "answered, 5 tokens, $0.00" in not_told
+    assert "answered, 4,100 tokens (4,000 in, 100 out), $0" in told
+    assert "answered, 5 tokens, $0" in not_told
     kinds = ("input_tokens", "output_tokens", "cached_input_tokens", "reasoning_tokens")
     shown = [json.loads(line) for line in printed("calls", "paper", "--json").splitlines()[::-1]]
     assert [[call[kind] for kind in kinds] for call in shown] == [[4_000, 100, 3_000, 60], [None] * 4]
