@@ -129,7 +129,7 @@ SHAPES = (
         "AccountKey= AccessKey=",
         r"(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/%]{20,400}=*)",
     ),
-    _shape("netrc_password", "login", r"\blogin\s{1,20}\S{1,200}\s{1,20}password\s{1,20}(?P<secret>\S{1,400})"),
+    _shape("netrc_password", "login", r"\blogin\s{1,20}\S{1,200}\s{1,20}password\s{1,20}(?P<secret>[^\s\"'\\]{1,400})"),
     _shape(
         "command_password",
         "curl wget",

@@ -20,6 +20,16 @@ NUMBER = "".join(str(number % 10) for number in range(80))
 MIXED = "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW" * 4
 LETTERS = "aBcDeFgHiJkLmNoPqRsTuVwXyZaBcDeFgHiJ"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA+/=\nAAAA\n-----END RSA PRIVATE KEY-----"
+IN_WORDS = [
+    "machine x login me password hunter2",
+    "curl -u me:hunter2",
+    f"Cookie: a={MIXED[:9]}",
+    "--token hunter2000",
+    "password=hunter2000",
+    "password='hunter2'",
+    f"https://x/?key={MIXED[:20]}",
+    "postgres://me:hunter2@db",
+]
 SECRETS = {
     "openai_key": ["sk-" + MIXED[:48], "sk-proj-" + MIXED[:40] + "-_" + MIXED[:9], "sk-" + NUMBER[:32]],
     "anthropic_key": ["sk-ant-api03-" + MIXED[:40] + "-AA"],
@@ -184,7 +194,7 @@ def test_redacting_twice_is_redacting_once(pieces: list[str]) -> None:
     assert (redactor.redact(once), redactor.found) == (once, found)
 
 
-@given(st.lists(secrets | noise, max_size=6))
+@given(st.lists(secrets | noise | st.sampled_from(IN_WORDS), max_size=6).map(lambda pieces: [*pieces, "".join(pieces)]))
 def test_json_stays_json_and_many_texts_are_read_as_one_is(pieces: list[str]) -> None:
     told = json.dumps({"args": json.dumps(pieces), "pieces": pieces})
     clean = Redactor().redact(told)
