@@ -88,7 +88,9 @@ def test_status_says_what_is_spent_with_children_below_their_parents(ledger: Led
         first,
     )
     own, end = second.split("; ")
-    assert re.fullmatch(rf"  prover \[{child}\]: 12,345 tokens, \$0\.25, \d+ s, 1 answered", own), "too early for a rate"
+    assert re.fullmatch(rf"  prover \[{child}\]: 12,345 tokens, \$0\.25, \d+ s, 1 answered", own), (
+        "too early for a rate"
+    )
     assert re.fullmatch(r"ends in .* by usd above", end)
     report = json.loads(printed("status", "prover", "--json"))
     assert [item["budget_id"] for item in report["items"]] == [child]
