@@ -69,7 +69,12 @@ def sql_rows(
         settings = {"threads": threads, "memory_limit": f"{memory_mb}MB", "temp_directory": folder}
         with duckdb.connect(":memory:", config=cast("Any", settings)) as connection:
             _fill(connection, snapshot, redactor)
-            yield _answer(connection, query, redactor)
+            found = _answer(connection, query)
+            try:
+                yield _without_secrets(found, redactor)
+            finally:  # whoever reads no further leaves no thread behind that calls Python
+                connection.interrupt()
+                found.close()
 
 
 def _fill(connection: Any, snapshot: Snapshot, redactor: Redactor) -> None:
@@ -91,7 +96,7 @@ def _fill(connection: Any, snapshot: Snapshot, redactor: Redactor) -> None:
         connection.execute(f"SET {name} = {value}")
 
 
-def _answer(connection: Any, query: str, redactor: Redactor) -> Any:
+def _answer(connection: Any, query: str) -> Any:
     statements = connection.extract_statements(query)
     if len(statements) != 1:
         raise StoreError(f"One query is answered at a time; there are {len(statements)}.")
@@ -103,7 +108,10 @@ def _answer(connection: Any, query: str, redactor: Redactor) -> Any:
     if found is None:
         raise StoreError("The query has no answer.")
     read = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader  # its name before duckdb 2
-    reader = read(_BATCH_ROWS)
+    return read(_BATCH_ROWS)
+
+
+def _without_secrets(reader: Any, redactor: Redactor) -> Any:
     batches = (
         batch
         for piece in reader

@@ -136,3 +136,10 @@ except StoreError as error:
 """
     done = subprocess.run([sys.executable, "-c", program, store.folder], capture_output=True, text=True, check=True)
     assert done.stdout == "SQL needs duckdb, which is not installed: `pip install 'ekiden[sql]'`.\n"
+
+
+def test_whoever_reads_no_further_ends_the_query(store: Store):
+    with store.snapshot() as snapshot:
+        with sql_rows(snapshot, "SELECT a.*, r.i FROM steps AS a, range(100000) AS r(i)") as reader:
+            assert next(iter(reader)).num_rows
+        assert asked(store, "SELECT count(*) AS rows FROM steps") == [{"rows": 11}]
