@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ekiden_store.errors import StoreError, one_line
 
 Numbers = npt.NDArray[np.uint64]
-_MOST_WAITING = 1 << 20
+_MOST_WAITING = 1 << 18
 _PIECE_BITS = 8
 _PIECES = 1 << _PIECE_BITS
 

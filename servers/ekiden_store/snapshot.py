@@ -22,6 +22,7 @@ _ATTEMPTS = 1_000
 _MOST_OPEN = 256  # segments; a process may often open 1,024 files
 IN_MEMORY_BYTES = 64 << 20
 _BATCH_ROWS = 32_768
+_GROUPS_AT_ONCE = 4
 _READING = {"batch_readahead": 4, "fragment_readahead": 1}
 
 
@@ -123,8 +124,19 @@ class Snapshot:
             StoreError: There is no such column, or the filter cannot be used.
             DamagedPartError: A part is damaged; this may be found only while batches are taken.
         """
-        reader = self._scanner(columns, filter, batch_rows).to_reader()
-        return pa.RecordBatchReader.from_batches(reader.schema, _read(reader))
+        schema = self._scanner(columns, filter, batch_rows).projected_schema
+        return pa.RecordBatchReader.from_batches(schema, _read(self._batches(columns, filter, batch_rows)))
+
+    def _batches(self, columns: Sequence[str] | None, filter_: Any, batch_rows: int) -> Iterator[Any]:
+        """Yield rows, some row groups at a time: else pyarrow reads up to a GiB ahead of who takes them."""
+        reading = {"columns": None if columns is None else list(columns), "filter": filter_, "batch_size": batch_rows}
+        for fragment in self.dataset().get_fragments():
+            if isinstance(fragment, ds.ParquetFileFragment):
+                groups = fragment.split_by_row_group(filter_)
+                for first in range(0, len(groups), _GROUPS_AT_ONCE):
+                    yield from rows_dataset(groups[first : first + _GROUPS_AT_ONCE]).to_batches(**reading, **_READING)
+            else:
+                yield from fragment.to_batches(schema=STEP_SCHEMA, **reading)
 
     def count(self, filter: Any = None) -> int:
         """Return how many rows there are, or how many the filter lets through.
