@@ -5,9 +5,9 @@ rows of its own, reaches no file, no address and no variable of the program, and
 """
 
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from ekiden_store.arrow import ds, pa
 from ekiden_store.errors import StoreError
@@ -32,11 +32,27 @@ _INSTALL = "SQL needs duckdb, which is not installed: `pip install 'ekiden[sql]'
 
 
 class _Rows(ds.UnionDataset):
-    """The rows of a snapshot, of which duckdb gets a few at a time: left to itself, it reads hundreds of megabytes."""
+    """The rows of a snapshot, which duckdb gets as it asks for them: a scanner of pyarrow's reads a GiB ahead.
 
-    def scanner(self, **wanted: Any) -> Any:
-        few = {"batch_size": _SCAN_ROWS, "batch_readahead": 2, "fragment_readahead": 1}
-        return super().scanner(**(wanted | few))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # pyarrow ships no types
+    Attributes:
+        snapshot: The store.
+    """
+
+    snapshot: Snapshot
+
+    def scanner(self, *, columns: Sequence[str], filter: Any = None, **_: Any) -> "_Scanner":
+        return _Scanner(self.snapshot, columns, filter)
+
+
+class _Scanner(NamedTuple):
+    """What duckdb asks of a scanner of pyarrow's."""
+
+    snapshot: Snapshot
+    columns: Sequence[str]
+    filter: Any
+
+    def to_reader(self) -> Any:
+        return self.snapshot.scan(columns=self.columns, filter=self.filter, batch_rows=_SCAN_ROWS)
 
 
 @contextmanager
@@ -86,7 +102,9 @@ def _fill(connection: Any, snapshot: Snapshot, redactor: Redactor) -> None:
     text, texts = "VARCHAR", "VARCHAR[]"
     for name, kind in (("clean_text", text), ("clean_texts", texts)):
         connection.create_function(name, without_secrets, [kind], kind, type="arrow", null_handling="special")
-    connection.register("rows_of_the_store", _Rows(STEP_SCHEMA, [snapshot.dataset()]))
+    rows = _Rows(STEP_SCHEMA, [snapshot.dataset()])
+    rows.snapshot = snapshot
+    connection.register("rows_of_the_store", rows)
     cleaned = dict.fromkeys(TEXT_COLUMNS, "clean_text") | {"lean_messages": "clean_texts"}
     columns = (
         f'{cleaned[name]}("{name}") AS "{name}"' if name in cleaned else f'"{name}"' for name in STEP_SCHEMA.names
