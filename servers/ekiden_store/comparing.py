@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ekiden_store.arrow import pa, pc
+from ekiden_store.columns import STATE_KINDS
 from ekiden_store.errors import StoreError
-from ekiden_store.gave_up import gave_up_rows
+from ekiden_store.proofs import Proofs, attempts_alone
 from ekiden_store.runs import nearest_runs
 from ekiden_store.selection_rows import both
 from ekiden_store.snapshot import Snapshot
-from ekiden_store.stats import NOT_ATTEMPTED, STATE_KINDS
 
 Change = Literal["newly_proved", "lost", "both", "neither", "only_before", "only_after"]
 _SUMS = ("cost_nanodollars", "tokens_in", "tokens_out", "duration_ms")
-_COLUMNS = ("run_id", "theorem_name", "kind", "origin", "is_proof_complete", "outcome", "depth_from_root", *_SUMS)
+_COLUMNS = ("run_id", "theorem_name", "kind", "depth_from_root", *_SUMS)
 
 
 @dataclass(slots=True)
@@ -171,13 +171,12 @@ def read_sides(
     for place, name in ((place, name) for place, runs in enumerate(sets) for name in runs):
         if places.setdefault(name, place) != place:
             raise StoreError(f"The run {name!r} cannot be compared with itself.")
-    wanted = pc.field("run_id").isin(list(places)) & ~pc.field("origin").isin(list(NOT_ATTEMPTED))
+    wanted = pc.field("run_id").isin(list(places)) & attempts_alone()
     sides: tuple[dict[str, Side], ...] = tuple({} for _ in sets)
     seen: set[str] = set()
-    gave_up = gave_up_rows(snapshot)
-    columns = (*_COLUMNS, "row_id") if len(gave_up) else _COLUMNS
-    for batch in snapshot.scan(columns=columns, filter=both(where, wanted)):
-        for run, theorem, side in _grouped(pa.Table.from_batches([batch]), gave_up):
+    proofs = Proofs(snapshot)
+    for batch in snapshot.scan(columns=(*_COLUMNS, *proofs.columns), filter=both(where, wanted)):
+        for run, theorem, side in _grouped(pa.Table.from_batches([batch]), proofs):
             seen.add(run)
             sides[places[run]].setdefault(theorem, Side()).add(side)
     if missing := [name for name in places if name not in seen]:
@@ -187,11 +186,9 @@ def read_sides(
     return sides
 
 
-def _grouped(table: Any, gave_up: Any) -> Any:
+def _grouped(table: Any, proofs: Proofs) -> Any:
     is_state = pc.is_in(table.column("kind"), pa.array(STATE_KINDS))
-    proved = pc.and_(table.column("is_proof_complete"), pc.not_equal(table.column("outcome"), "failed"))
-    if len(gave_up):
-        proved = pc.and_(proved, pc.invert(pc.is_in(table.column("row_id"), gave_up)))
+    proved = proofs.completed(table).proved
     depth = table.column("depth_from_root")
     told = pc.if_else(pc.and_(proved, pc.greater(depth, 0)), depth, pa.scalar(None, pa.uint32()))
     for name, column in (("states", is_state.cast(pa.int64())), ("proved", proved.cast(pa.int64())), ("depth", told)):

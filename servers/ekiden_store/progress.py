@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ekiden_store.arrow import pa, pc
-from ekiden_store.columns import NOT_ATTEMPTED, STATE_KINDS
-from ekiden_store.gave_up import gave_up_rows
+from ekiden_store.columns import STATE_KINDS
 from ekiden_store.progress_figures import Depth, Progress, Spent
 from ekiden_store.progress_results import Tallies, progress_of
 from ekiden_store.progress_tables import (
@@ -23,9 +22,10 @@ from ekiden_store.progress_tables import (
     is_among,
     texts_array,
 )
+from ekiden_store.proofs import Proofs, are_attempts
 from ekiden_store.sampling_hashes import Numbers, attempt_numbers, text_numbers
 from ekiden_store.snapshot import Snapshot
-from ekiden_store.stats import LabelCounts
+from ekiden_store.stats import LabelCounts, grouped_counts
 
 _COLUMNS = (
     "theorem_name",
@@ -34,10 +34,8 @@ _COLUMNS = (
     "kind",
     "label",
     "depth_from_root",
-    "is_proof_complete",
     "timestamp_ms",
     "iteration",
-    "outcome",
     "failure_kind",
     "verdict",
     "model",
@@ -67,9 +65,8 @@ def read_progress(snapshot: Snapshot, *, where: Any = None, asked: Collection[st
     """
     names = None if asked is None else sorted(set(asked))
     numbers = None if names is None else np.unique(text_numbers(texts_array(names)))
-    reading = _Reading(numbers, gave_up_rows(snapshot))
-    columns = (*_COLUMNS, "row_id") if len(reading.gave_up_rows) else _COLUMNS
-    for batch in snapshot.scan(columns=columns, filter=where):
+    reading = _Reading(numbers, Proofs(snapshot))
+    for batch in snapshot.scan(columns=(*_COLUMNS, *reading.proofs.columns), filter=where):
         if batch.num_rows:
             reading.add(pa.Table.from_batches([batch]))
     return progress_of(reading.tallies, None if names is None else len(names))
@@ -78,19 +75,19 @@ def read_progress(snapshot: Snapshot, *, where: Any = None, asked: Collection[st
 @dataclass(slots=True)
 class _Reading:
     asked: Numbers | None
-    gave_up_rows: Any
+    proofs: Proofs
     tallies: Tallies = field(default_factory=Tallies)
 
     def add(self, table: Any) -> None:
         tallies = self.tallies
         scenes = tallies.scenes.numbered(table)
-        tallies.kinds.update(dict(_grouped(table, "kind")))
-        tallies.origins.update(dict(_grouped(table, "origin")))
+        tallies.kinds.update(dict(grouped_counts(table, "kind")))
+        tallies.origins.update(dict(grouped_counts(table, "origin")))
         tallies.attempts.add(attempt_numbers(table))
         numbers = text_numbers(table.column("theorem_name"))
         is_named = pc.not_equal(table.column("theorem_name"), "").to_numpy()
         tallies.theorems.add(numbers[is_named])
-        is_own = ~pc.is_in(table.column("origin"), pa.array(NOT_ATTEMPTED)).to_numpy()
+        is_own = are_attempts(table).to_numpy()
         is_state = pc.is_in(table.column("kind"), pa.array(STATE_KINDS)).to_numpy()
         self._add_scenes(table.append_column("scene", pa.array(scenes)), is_own, is_state)
         self._add_depths(table.filter(pa.array(is_state)))
@@ -100,9 +97,9 @@ class _Reading:
 
     def _add_scenes(self, table: Any, is_own: Mask, is_state: Mask) -> None:
         tallies = self.tallies
-        for scene, rows in _grouped(table, "scene"):
+        for scene, rows in grouped_counts(table, "scene"):
             tallies.rows[scene] += rows
-        for scene, label, rows in _grouped(table.filter(pa.array(is_state)), "scene", "label"):
+        for scene, label, rows in grouped_counts(table.filter(pa.array(is_state)), "scene", "label"):
             tallies.labels.setdefault(scene, LabelCounts()).add(label, rows)
         is_timed = pc.greater(table.column("timestamp_ms"), pa.scalar(0, pa.uint64()))
         times = table.filter(is_timed).group_by("scene", use_threads=False)
@@ -113,31 +110,27 @@ class _Reading:
             tallies.spent.setdefault(scene, Spent()).add(spent)
 
     def _add_depths(self, states: Any) -> None:
-        for origin, label, rows in _grouped(states, "origin", "label"):
+        for origin, label, rows in grouped_counts(states, "origin", "label"):
             self.tallies.labels_by_origin.setdefault(origin, LabelCounts()).add(label, rows)
-        for depth, label, rows in _grouped(states, "depth_from_root", "label"):
+        for depth, label, rows in grouped_counts(states, "depth_from_root", "label"):
             self.tallies.depths.setdefault(depth, Depth()).labels.add(label, rows)
 
     def _add_failures(self, own: Any) -> None:
         failures = self.tallies.failures
-        for kind, rows in _grouped(own.filter(pc.equal(own.column("outcome"), "failed")), "failure_kind"):
+        for kind, rows in grouped_counts(own.filter(pc.equal(own.column("outcome"), "failed")), "failure_kind"):
             is_kept = kind in failures or len(failures) < _MOST_FAILURES
             failures[kind if is_kept else OTHER_FAILURES] += rows
 
     def _add_theorems(self, table: Any, theorems: Numbers, scenes: Indices, is_state: Mask) -> None:
         flags = np.zeros(table.num_rows, dtype=np.uint8)
-        is_ok = pc.not_equal(table.column("outcome"), "failed")
-        is_complete = pc.and_(table.column("is_proof_complete"), is_ok).to_numpy()
-        if len(self.gave_up_rows):
-            is_given_up = is_complete & pc.is_in(table.column("row_id"), self.gave_up_rows).to_numpy()
-            flags[is_given_up] |= GAVE_UP
-            is_complete = is_complete & ~is_given_up
-        flags[is_complete] |= PROVED
+        is_proved, is_given_up = (mask.to_numpy() for mask in self.proofs.completed(table))
+        flags[is_proved] |= PROVED
+        flags[is_given_up] |= GAVE_UP
         flags[pc.equal(table.column("verdict"), "accepted").to_numpy()] |= ACCEPTED
         flags[np.ones_like(is_state) if self.asked is None else is_among(theorems, self.asked)] |= ASKED
         depths = table.column("depth_from_root").to_numpy().astype(np.int64)
         costs = pc.fill_null(table.column("cost_nanodollars"), 0).to_numpy()
-        shortest = np.where(is_complete & is_state, depths, NO_LENGTH)
+        shortest = np.where(is_proved & is_state, depths, NO_LENGTH)
         deepest = np.where(is_state, depths, -1)
         self.tallies.known.add(Rows(theorems, scenes, flags, shortest, deepest, costs))
 
@@ -157,8 +150,3 @@ def _spent(own: Any) -> Iterator[tuple[int, Spent]]:
     for row in own.group_by("scene", use_threads=False).aggregate(wanted).to_pylist():
         values = {name: row[f"{name}_sum"] for name in (*counts, *sums)}
         yield row["scene"], Spent(rows=row["count_all"], **values)
-
-
-def _grouped(table: Any, *names: str) -> Any:
-    counts = table.group_by(list(names), use_threads=False).aggregate([([], "count_all")])
-    return zip(*(counts.column(name).to_pylist() for name in (*names, "count_all")), strict=True)

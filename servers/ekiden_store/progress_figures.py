@@ -1,13 +1,10 @@
 """The figures that tell how far attempts have come."""
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ekiden_store.paired import share_interval
 from ekiden_store.stats import LabelCounts
 
-_Z = 1.959963984540054
-"""How many standard deviations to either side hold 95% of a normal distribution."""
 _SUMS = ("cost_nanodollars", "tokens_in", "tokens_out", "duration_ms")
 _COUNTS = ("rows", "calls", "unpriced_calls", "uncounted_calls")
 
@@ -35,10 +32,8 @@ class Share:
         """Return a part of a whole, with its interval."""
         if not whole:
             return cls(part, whole)
-        share, spread = part / whole, _Z * _Z / whole
-        middle = (share + spread / 2) / (1 + spread)
-        reach = math.sqrt(spread * share * (1 - share) + spread * spread / 4) / (1 + spread)
-        return cls(part, whole, share, min(share, max(0.0, middle - reach)), max(share, min(1.0, middle + reach)))
+        interval = share_interval(part, whole)
+        return cls(part, whole, part / whole, interval.low, interval.high)
 
 
 @dataclass(slots=True)
@@ -265,13 +260,3 @@ class Progress:
     depths: dict[int, Depth]
     failed: int
     failures: dict[str, int]
-
-
-def total_labels(counts: Iterable[LabelCounts]) -> LabelCounts:
-    """Return all counts together."""
-    total = LabelCounts()
-    for each in counts:
-        total.positive += each.positive
-        total.negative += each.negative
-        total.unknown += each.unknown
-    return total

@@ -18,7 +18,6 @@ from ekiden_store.progress_figures import (
     Run,
     Share,
     Spent,
-    total_labels,
 )
 from ekiden_store.progress_tables import (
     ACCEPTED,
@@ -32,7 +31,7 @@ from ekiden_store.progress_tables import (
     Theorems,
 )
 from ekiden_store.sampling_hashes import Distinct
-from ekiden_store.stats import LabelCounts
+from ekiden_store.stats import LabelCounts, total_labels
 
 _NEVER = 2**64
 

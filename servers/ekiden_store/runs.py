@@ -7,10 +7,11 @@ from typing import Any
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.errors import StoreError
+from ekiden_store.proofs import Proofs, are_attempts
 from ekiden_store.sampling_hashes import Distinct, text_numbers
 from ekiden_store.snapshot import Snapshot
-from ekiden_store.stats import NOT_ATTEMPTED
 
+_COLUMNS = ("run_id", "theorem_name", "origin", "cost_nanodollars", "timestamp_ms")
 _SHOWN = 3
 
 
@@ -55,15 +56,12 @@ def read_runs(snapshot: Snapshot, *, where: Any = None) -> list[RunSummary]:
     """
     found: dict[str, RunSummary] = {}
     theorems: dict[str, _Theorems] = {}
-    told = ("run_id", "theorem_name", "origin", "is_proof_complete", "outcome", "cost_nanodollars", "timestamp_ms")
-    for batch in snapshot.scan(columns=told, filter=where):
+    proofs = Proofs(snapshot)
+    for batch in snapshot.scan(columns=(*_COLUMNS, *proofs.columns), filter=where):
         table = pa.Table.from_batches([batch])
         _add_sums(found, table)
-        own = pc.and_(
-            pc.invert(pc.is_in(table.column("origin"), pa.array(NOT_ATTEMPTED))),
-            pc.not_equal(table.column("theorem_name"), ""),
-        )
-        _add_theorems(theorems, table.filter(own))
+        own = table.filter(pc.and_(are_attempts(table), pc.not_equal(table.column("theorem_name"), "")))
+        _add_theorems(theorems, own, proofs.completed(own).proved.to_numpy())
     for run, distinct in theorems.items():
         found[run].attempted, found[run].proved = len(distinct.attempted), len(distinct.proved)
     return sorted(found.values(), key=lambda each: (-(each.last_ms or 0), each.run))
@@ -117,14 +115,12 @@ def _add_sums(found: dict[str, RunSummary], table: Any) -> None:
             each.last_ms = max(each.last_ms or 0, row["time_max"])
 
 
-def _add_theorems(theorems: dict[str, _Theorems], table: Any) -> None:
+def _add_theorems(theorems: dict[str, _Theorems], table: Any, is_proved: Any) -> None:
     numbers = text_numbers(table.column("theorem_name"))
     runs = table.column("run_id").combine_chunks().dictionary_encode()
     places = runs.indices.to_numpy(zero_copy_only=False)
-    complete = pc.and_(table.column("is_proof_complete"), pc.not_equal(table.column("outcome"), "failed"))
-    is_complete = complete.to_numpy()
     for place, run in enumerate(runs.dictionary.to_pylist()):
         mine = places == place
         of_run = theorems.setdefault(run, _Theorems())
         of_run.attempted.add(numbers[mine])
-        of_run.proved.add(numbers[mine & is_complete])
+        of_run.proved.add(numbers[mine & is_proved])

@@ -184,17 +184,20 @@ def stored_names(snapshot: "Snapshot", *, attempted: bool = False, proved: bool 
     Raises:
         StoreError: The rows cannot be read.
     """
-    from ekiden_store.arrow import pc
+    from ekiden_store.arrow import pa, pc
+    from ekiden_store.proofs import Proofs, attempts_alone
     from ekiden_store.selection_rows import both
-    from ekiden_store.stats import NOT_ATTEMPTED
 
     if attempted or proved:
-        where = both(where, ~pc.field("origin").isin(list(NOT_ATTEMPTED)))
-    if proved:
-        where = both(where, pc.field("is_proof_complete") & (pc.field("outcome") != "failed"))
+        where = both(where, attempts_alone())
+    proofs = Proofs(snapshot) if proved else None
+    if proofs:
+        where = both(where, pc.field("is_proof_complete"))
     names: set[str] = set()
-    for batch in snapshot.scan(columns=["theorem_name"], filter=where):
-        names.update(batch.column(0).unique().to_pylist())
+    for batch in snapshot.scan(columns=("theorem_name", *(proofs.columns if proofs else ())), filter=where):
+        table = pa.Table.from_batches([batch])
+        chosen = table.filter(proofs.completed(table).proved) if proofs else table
+        names.update(chosen.column("theorem_name").unique().to_pylist())
     return names - {""}
 
 

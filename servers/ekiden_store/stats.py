@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ekiden_store.arrow import pa, pc
 from ekiden_store.columns import NOT_ATTEMPTED, STATE_KINDS
-from ekiden_store.gave_up import gave_up_rows
+from ekiden_store.proofs import Proofs, are_attempts
 from ekiden_store.sampling_hashes import Distinct, Numbers, attempt_numbers, mixed, text_numbers
 from ekiden_store.sampling_spilled import LeastRows
 from ekiden_store.snapshot import Snapshot
@@ -27,8 +27,6 @@ _COLUMNS = (
     "parent_state_id",
     "state_pp",
     "tactic_applied",
-    "is_proof_complete",
-    "outcome",
     "origin",
     "verdict",
 )
@@ -151,9 +149,8 @@ def read_stats(
     Raises:
         StoreError: The rows cannot be read.
     """
-    counted = _Counted(gave_up_rows(snapshot))
-    columns = (*_COLUMNS, "row_id") if len(counted.gave_up_rows) else _COLUMNS
-    for batch in snapshot.scan(columns=columns, filter=where):
+    counted = _Counted(Proofs(snapshot))
+    for batch in snapshot.scan(columns=(*_COLUMNS, *counted.proofs.columns), filter=where):
         counted.add(pa.Table.from_batches([batch]))
     return counted.stats(largest, None if asked is None else set(asked))
 
@@ -181,7 +178,7 @@ class _Tries:
 
 @dataclass(slots=True)
 class _Counted:
-    gave_up_rows: Any
+    proofs: Proofs
     rows: int = 0
     kinds: Counter[str] = field(default_factory=Counter[str])
     origins: Counter[str] = field(default_factory=Counter[str])
@@ -200,28 +197,28 @@ class _Counted:
     def add(self, table: Any) -> None:
         self.rows += table.num_rows
         for counter, name in ((self.kinds, "kind"), (self.origins, "origin"), (self.verdicts, "verdict")):
-            for value, rows in _grouped(table, name):
+            for value, rows in grouped_counts(table, name):
                 counter[value] += rows
         for name in table.column("theorem_name").unique().to_pylist():
             self.theorems.setdefault(name, LabelCounts())
-        own = table.filter(_outside(table, "origin", NOT_ATTEMPTED))
-        self.attempted.update(own.column("theorem_name").unique().to_pylist())
-        self.attempted.discard("")  # rows that belong to a run as a whole
-        complete = own.filter(pc.and_(own.column("is_proof_complete"), pc.not_equal(own.column("outcome"), "failed")))
-        if len(self.gave_up_rows):
-            gave_up = pc.is_in(complete.column("row_id"), self.gave_up_rows)
-            self.gave_up.update(complete.filter(gave_up).column("theorem_name").unique().to_pylist())
-            complete = complete.filter(pc.invert(gave_up))
-        self.proved.update(complete.column("theorem_name").unique().to_pylist())
+        is_named = pc.not_equal(table.column("theorem_name"), "")  # other rows belong to a run as a whole
+        own = table.filter(pc.and_(are_attempts(table), is_named))
+        completed = self.proofs.completed(own)
+        for names, rows in (
+            (self.attempted, own),
+            (self.proved, own.filter(completed.proved)),
+            (self.gave_up, own.filter(completed.gave_up)),
+        ):
+            names.update(rows.column("theorem_name").unique().to_pylist())
         numbers = attempt_numbers(table)
         self.attempts.add(numbers)
         is_state = pc.is_in(table.column("kind"), pa.array(STATE_KINDS))
         self._add_states(table.filter(is_state), numbers[is_state.to_numpy()])
 
     def _add_states(self, table: Any, attempts: Numbers) -> None:
-        for name, label, rows in _grouped(table, "theorem_name", "label"):
+        for name, label, rows in grouped_counts(table, "theorem_name", "label"):
             self.theorems[name].add(label, rows)
-        for depth, label, rows in _grouped(table, "depth_from_root", "label"):
+        for depth, label, rows in grouped_counts(table, "depth_from_root", "label"):
             self.depths.setdefault(depth, LabelCounts()).add(label, rows)
         told = table.filter(pc.not_equal(table.column("state_pp"), ""))
         states, labels = text_numbers(told.column("state_pp")), told.column("label").to_numpy()
@@ -230,16 +227,11 @@ class _Counted:
         self.negative.add(states[labels == "negative"])
         tried = pc.and_(
             pc.and_(table.column("parent_state_id").is_valid(), pc.not_equal(table.column("tactic_applied"), "")),
-            _outside(table, "origin", _NO_CANDIDATES),
+            pc.invert(pc.is_in(table.column("origin"), pa.array(_NO_CANDIDATES))),
         )
         self.tries.add(table.filter(tried), attempts[tried.to_numpy()])
 
     def stats(self, largest: int, asked: set[str] | None) -> Stats:
-        labels = LabelCounts()
-        for counts in self.depths.values():
-            labels.positive += counts.positive
-            labels.negative += counts.negative
-            labels.unknown += counts.unknown
         self.theorems.pop("", None)
         first = sorted(self.theorems.items(), key=lambda item: (-item[1].total, item[0]))[:largest]
         proved = self.proved if asked is None else self.proved & asked
@@ -250,7 +242,7 @@ class _Counted:
             kinds=dict(sorted(self.kinds.items())),
             origins=dict(sorted(self.origins.items())),
             verdicts=dict(sorted((verdict, rows) for verdict, rows in self.verdicts.items() if verdict)),
-            labels=labels,
+            labels=total_labels(self.depths.values()),
             depths=dict(sorted(self.depths.items())),
             theorems=len(self.theorems),
             largest=dict(first),
@@ -269,10 +261,17 @@ class _Counted:
         )
 
 
-def _outside(table: Any, name: str, values: tuple[str, ...]) -> Any:
-    return pc.invert(pc.is_in(table.column(name), pa.array(values)))
+def total_labels(counts: Iterable[LabelCounts]) -> LabelCounts:
+    """Return all counts together."""
+    total = LabelCounts()
+    for each in counts:
+        total.positive += each.positive
+        total.negative += each.negative
+        total.unknown += each.unknown
+    return total
 
 
-def _grouped(table: Any, *names: str) -> Any:
+def grouped_counts(table: Any, *names: str) -> Any:
+    """Yield the values that some columns of a table have together, each time with how many rows have them."""
     counts = table.group_by(list(names), use_threads=False).aggregate([([], "count_all")])
     return zip(*(counts.column(name).to_pylist() for name in (*names, "count_all")), strict=True)
