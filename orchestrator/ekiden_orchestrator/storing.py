@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ekiden_judge import Verdict
     from ekiden_store import Step, Writer
 
-LAST_STEP = 2**32 - 1
-"""Where the end of an attempt stands: behind all calls, however many a resumed run adds."""
 _PART_ROWS = 50_000
 """How large the parts get that a run makes at its end: larger ones would hold up whoever waits for it."""
 _TIDY_S = 2.0

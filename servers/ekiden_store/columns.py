@@ -14,6 +14,8 @@ STATE_KINDS: tuple[Kind, ...] = ("search_node", "tactic")
 """Rows that tell of a proof state or a tactic; others have no label."""
 NOT_ATTEMPTED: tuple[Origin, ...] = ("ground_truth",)
 """Where rows come from that are copied proofs, and no attempt at one."""
+LAST_STEP = 2**32 - 1
+"""The step of what ends an attempt: behind all else, however much a resumed run adds."""
 
 SCHEMA_VERSION = 1
 INTEGER_RANGES: dict[ColumnType, range] = {

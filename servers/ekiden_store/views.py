@@ -1,11 +1,11 @@
 """A store as the settings describe it, and what people and programs are shown of it."""
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ekiden_store.columns import COLUMNS
+from ekiden_store.columns import COLUMNS, LAST_STEP
 from ekiden_store.errors import StoreError
 from ekiden_store.pages import bound_cursor, fitting, no_such_cursor, place_of
 from ekiden_store.redaction import Redactor
@@ -21,7 +21,6 @@ PAGE_LINES = 100
 _LONGEST_LINE = 400
 _LONGEST_PLACE = 10
 _DEEPEST = 60
-_SHOWN_ATTEMPTS = 5
 _NAMES = tuple(column.name for column in COLUMNS)
 _TEXTS = frozenset(column.name for column in COLUMNS if column.type == "texts")
 
@@ -104,7 +103,12 @@ def line_of_step(step: Step) -> str:
         step.kind
     ) or f"{_flat(step.tactic_applied) or '(root)'} => {_flat(step.state_pp) or 'no goals'} [{step.label}]"
     failed = f" failed{f': {step.failure_kind}' if step.failure_kind else ''}" if step.outcome == "failed" else ""
-    return f"{step.step} {step.kind} {what}{failed}"
+    return f"{place_of_step(step)} {step.kind} {what}{failed}"
+
+
+def place_of_step(step: Step) -> str:
+    """Return where a step stands in its attempt, as it is shown."""
+    return "end" if step.step == LAST_STEP else str(step.step)
 
 
 def tree_page(
@@ -139,30 +143,80 @@ def tree_page(
     return shown, bound_cursor(following, theorem, run_id, attempt_id)
 
 
-def _tree_lines(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str) -> Iterator[str]:
+class ShownAttempt(NamedTuple):
+    """An attempt as it is shown.
+
+    Attributes:
+        attempt_id: The attempt.
+        run_id: Its run.
+        is_proved: Whether it completed a proof.
+        nodes: How many states its tree has; 0: it holds calls, messages and verdicts alone.
+        lines: A line for each node of its tree, or for each of its rows; secrets included.
+    """
+
+    attempt_id: str
+    run_id: str
+    is_proved: bool
+    nodes: int
+    lines: Iterable[str]
+
+    @property
+    def head(self) -> str:
+        """What it is, on one line."""
+        proved = "proved" if self.is_proved else "not proved"
+        return f"{self.attempt_id or '(no attempt id)'} of {self.run_id or '(no run id)'}: {proved}"
+
+
+def shown_attempts(snapshot: "Snapshot", theorem: str, *, run_id: str = "", attempt_id: str = "") -> list[ShownAttempt]:
+    """Return the attempts at a theorem: their trees of states and tactics, or if none has any, their rows in order.
+
+    Args:
+        snapshot: The store.
+        theorem: Its name.
+        run_id: Only of this run; empty: any.
+        attempt_id: Only this; empty: all.
+
+    Raises:
+        StoreError: There are too many rows.
+    """
     from ekiden_store.trees import read_trees, tree_lines
 
-    found = read_trees(snapshot, theorem=theorem, attempt_id=attempt_id or None, run_id=run_id or None)
+    trees = read_trees(snapshot, theorem=theorem, attempt_id=attempt_id or None, run_id=run_id or None)
+    if trees:
+        return [
+            ShownAttempt(tree.key.attempt_id, tree.key.run_id, tree.is_proved, len(tree.nodes), tree_lines(tree))
+            for tree in trees
+        ]
+    grouped = groupby(_rows_of(snapshot, theorem, run_id, attempt_id), key=lambda step: (step.run_id, step.attempt_id))
+    return [
+        ShownAttempt(attempt, run, any(step.is_proof_complete for step in steps), 0, [line_of_step(s) for s in steps])
+        for (run, attempt), steps in ((key, list(group)) for key, group in grouped)
+    ]
+
+
+def _rows_of(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str) -> list[Step]:
+    """Return all rows of the attempts at a theorem, in order."""
+    from ekiden_store.selection_rows import RowFilter
+
+    runs = (run_id,) if run_id else ()
+    attempts = (attempt_id,) if attempt_id else ()
+    where = RowFilter(theorems=(theorem,), runs=runs, attempts=attempts).expression()
+    snapshot = snapshot.narrowed(where)
+    found = snapshot.count(where)
+    if found > MOST_ROWS:
+        raise StoreError(
+            f"The attempts at {theorem!r} have {found} rows; at most {MOST_ROWS} are read. Name an attempt."
+        )
+    return sorted(read_steps(snapshot, where), key=lambda step: (step.run_id, step.attempt_id, step.step))
+
+
+def _tree_lines(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str) -> Iterator[str]:
+    found = shown_attempts(snapshot, theorem, run_id=run_id, attempt_id=attempt_id)
     if not found:
-        raise StoreError(f"The store has no such states or tactics of {theorem!r}.{_way_on(snapshot, theorem)}")
-    for tree in found:
-        proved = "proved" if tree.is_proved else "not proved"
-        yield f"{tree.key.attempt_id or '(no attempt id)'} of {tree.key.run_id or '(no run id)'}: {proved}"
-        yield from (f"  {line}" for line in tree_lines(tree))
-
-
-def _way_on(snapshot: "Snapshot", theorem: str) -> str:
-    """Say which attempts at a theorem there are that consist of other rows."""
-    from ekiden_store.arrow import pc
-
-    attempts: set[str] = set()
-    for batch in snapshot.scan(columns=["attempt_id"], filter=pc.field("theorem_name") == theorem):
-        attempts.update(batch.column(0).unique().to_pylist())
-    named = sorted(attempts - {""})
-    if not named:
-        return ""
-    shown = ", ".join(map(repr, named[:_SHOWN_ATTEMPTS])) + (", ..." if len(named) > _SHOWN_ATTEMPTS else "")
-    return f" Other rows are in the attempts {shown}: name one of them alone."
+        raise StoreError(f"The store has no such attempt at {theorem!r}.")
+    for attempt in found:
+        yield attempt.head
+        yield from (f"  {line}" for line in attempt.lines)
 
 
 def _cut(line: str) -> str:

@@ -124,25 +124,24 @@ def tree(
 ) -> None:
     """Show the attempts at a theorem, each as a tree of states and tactics. Secrets are struck out.
 
-    Ends with 1 if there is no such attempt.
+    Where no attempt has any, their calls, messages and verdicts are listed. Ends with 1 if there is no such attempt.
     """
-    from ekiden_orchestrator.commands.store_display import show_trees, warn_of
+    from ekiden_orchestrator.commands.store_display import show_attempts, warn_of
     from ekiden_store.runs import nearest, require_runs
     from ekiden_store.selection import stored_names
-    from ekiden_store.trees import read_trees
-    from ekiden_store.views import redactor_of
+    from ekiden_store.views import redactor_of, shown_attempts
 
     settings = settings_of(folder)
     opened = open_of(settings)
     with opened.snapshot() as snapshot:
         warn_of([*opened.found.findings, *snapshot.findings])
         require_runs(snapshot, (run,))
-        found = read_trees(snapshot, theorem=theorem, attempt_id=attempt or None, run_id=run or None)
+        found = shown_attempts(snapshot, theorem, run_id=run, attempt_id=attempt)
         known = set[str]() if found else stored_names(snapshot)
-    show_trees(found, redactor_of(settings), as_json=as_json)
+    show_attempts(found, theorem, redactor_of(settings), as_json=as_json)
     if not found:
         near = "" if theorem in known else nearest(theorem, known)
-        typer.echo(f"ekiden: The store has no such states or tactics of {theorem!r}{near}.", err=True)
+        typer.echo(f"ekiden: The store has no such attempt at {theorem!r}{near}.", err=True)
         raise typer.Exit(NOT_OK)
 
 

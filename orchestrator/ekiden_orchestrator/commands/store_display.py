@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ekiden_store.exports_manifest import Manifest
     from ekiden_store.redaction import Redactor
     from ekiden_store.stats import LabelCounts, Stats
-    from ekiden_store.trees import Tree
+    from ekiden_store.views import ShownAttempt
 
 
 def show_stats(stats: Stats, *, as_json: bool) -> None:
@@ -110,25 +110,21 @@ def show_report(report: Report, *, as_json: bool) -> None:
     _findings(report.findings)
 
 
-def show_trees(trees: Sequence[Tree], redactor: Redactor, *, as_json: bool) -> None:
-    """Print attempts as trees."""
-    from ekiden_store.trees import tree_lines
-
+def show_attempts(attempts: Sequence[ShownAttempt], theorem: str, redactor: Redactor, *, as_json: bool) -> None:
+    """Print attempts at a theorem, as trees if they are such."""
     if as_json:
         _json(
             [
-                {**tree.key._asdict(), "is_proved": tree.is_proved, "nodes": len(tree.nodes)}
-                | {"lines": [redactor.redact(line) for line in tree_lines(tree)]}
-                for tree in trees
+                {"run_id": one.run_id, "attempt_id": one.attempt_id, "theorem_name": theorem}
+                | {"is_proved": one.is_proved, "nodes": one.nodes}
+                | {"lines": [redactor.redact(line) for line in one.lines]}
+                for one in attempts
             ]
         )
         return
-    for tree in trees:
-        proved = "proved" if tree.is_proved else "not proved"
-        typer.echo(
-            visible(f"{tree.key.attempt_id or '(no attempt id)'} of {tree.key.run_id or '(no run id)'}: {proved}")
-        )
-        for line in tree_lines(tree):
+    for one in attempts:
+        typer.echo(visible(one.head))
+        for line in one.lines:
             typer.echo(f"  {visible(redactor.redact(line))}")
 
 
@@ -191,8 +187,8 @@ def say_written(rows: int, out: Path | None) -> None:
 
 def _rows(name: str, counts: Mapping[int, LabelCounts] | Mapping[str, LabelCounts]) -> None:
     told = [(visible(str(key)), count) for key, count in counts.items()]
-    if not told:
-        return
+    if not any(count.total for count in counts.values()):
+        return  # calls and verdicts alone, which have no label
     width = min(60, max(len(name), *(len(key) for key, _ in told)))
     typer.echo(f"\n{name:{width}}  {'positive':>10}  {'negative':>10}  {'unknown':>10}")
     for key, count in told:

@@ -249,7 +249,7 @@ def _listed(names: str) -> tuple[str, ...]:
 def _show_steps(found: Answer) -> int:
     """Print rows so that each says on a line what happened."""
     from ekiden_orchestrator.commands.store_rows import print_table
-    from ekiden_store.views import line_of_step, steps_of
+    from ekiden_store.views import line_of_step, place_of_step, steps_of
 
     shown = 0
 
@@ -259,7 +259,7 @@ def _show_steps(found: Answer) -> int:
             for step in steps_of(batch):
                 shown += 1
                 what = line_of_step(step).split(" ", 2)[2]
-                yield step.theorem_name, step.run_id, step.attempt_id, step.step, step.kind, what
+                yield step.theorem_name, step.run_id, step.attempt_id, place_of_step(step), step.kind, what
 
     print_table(("theorem", "run", "attempt", "step", "kind", "what"), lines(), right=frozenset({"step"}))
     return shown

@@ -12,7 +12,8 @@ from ekiden_orchestrator.marathon.scoring import answer_hash
 from ekiden_orchestrator.marathon.solver_rows import read_solver_rows
 from ekiden_orchestrator.marathon.state import RunState
 from ekiden_orchestrator.marathon.summary import Judging
-from ekiden_orchestrator.storing import LAST_STEP, call_step, ended_calls, verdict_step
+from ekiden_orchestrator.storing import call_step, ended_calls, verdict_step
+from ekiden_store.columns import LAST_STEP
 
 if TYPE_CHECKING:
     from ekiden_store import Step

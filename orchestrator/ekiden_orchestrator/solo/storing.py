@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ekiden_orchestrator.solo.models import purpose_of
 from ekiden_orchestrator.solo.results import LogEntry, Results, SoloRecord
-from ekiden_orchestrator.storing import LAST_STEP, call_step, ended_calls, verdict_step
+from ekiden_orchestrator.storing import call_step, ended_calls, verdict_step
+from ekiden_store.columns import LAST_STEP
 
 if TYPE_CHECKING:
     from ekiden_budget.records import CallRecord

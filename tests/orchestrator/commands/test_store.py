@@ -1,6 +1,7 @@
 """`ekiden store` as a user types it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from command_line import ekiden
 from ekiden_store import Step, Store
 from ekiden_store.arrow import pa, pq
+from ekiden_store.columns import LAST_STEP
 
 REFERENCE = {
     "theorem_name": pa.array(["add_zero", "add_zero", "add_zero"]),
@@ -119,11 +121,23 @@ def test_an_attempt_is_shown_as_a_tree(tmp_path: Path, folder: Path) -> None:
     assert json.loads(ekiden("store", "tree", "add_zero", "--store", folder, "--json").stdout)[0]["is_proved"]
     nothing = ekiden("store", "tree", "mul_zero", "--store", folder)
     assert (nothing.exit_code, nothing.stdout) == (1, "")
-    assert "no such states or tactics of 'mul_zero'; the nearest is 'add_zero'" in nothing.stderr
+    assert "no such attempt at 'mul_zero'; the nearest is 'add_zero'" in nothing.stderr
     for command in (("stats",), ("tree", "add_zero"), ("query",)):
         wrong = ekiden("store", *command, "--run", "iteration", "--store", folder)
         assert (wrong.exit_code, wrong.stdout) == (2, "")
         assert "There is no run 'iteration' in the store; the nearest is 'iteration1'." in wrong.stderr
+
+
+def test_calls_and_verdicts_are_listed_where_no_attempt_has_states(folder: Path) -> None:
+    call = Step(theorem_name="t", run_id="r", attempt_id="r/t", kind="tool_call", tool="search", tool_output="ok")
+    end = replace(call, kind="verdict", step=LAST_STEP, verdict="accepted", is_proof_complete=True)
+    with Store(folder).writer() as writer:
+        writer.append([end, call, replace(call, theorem_name="u", attempt_id="r/u")])
+    shown = ekiden("store", "tree", "t", "--store", folder).stdout.splitlines()
+    assert shown == ["r/t of r: proved", "  0 tool_call search() -> ok", "  end verdict accepted"]
+    listed = ekiden("store", "query", "--kind", "verdict", "--store", folder).stdout.splitlines()
+    assert [line.split() for line in listed[1:]] == [["t", "r", "r/t", "end", "verdict", "accepted"]]
+    assert "positive  " not in ekiden("store", "stats", "--store", folder).stdout, "no table where nothing has a label"
 
 
 def test_a_data_set_is_made_of_a_mix_and_is_the_same_each_time(tmp_path: Path, folder: Path) -> None:

@@ -236,12 +236,11 @@ async def test_the_server_does_the_same_as_a_process_of_its_own(tmp_path: Path) 
         assert snapshot.count() == 1
 
 
-async def test_who_asks_for_a_tree_where_there_is_none_is_told_what_there_is(tmp_path: Path) -> None:
+async def test_who_asks_for_a_tree_where_there_is_none_is_shown_what_there_is(tmp_path: Path) -> None:
     verdict = {"theorem_name": "t", "kind": "verdict", "attempt_id": "run/t", "verdict": "incorrect"}
     async with served(tmp_path / "store") as client:
         await answer(client, "trajectory_append", steps=[verdict])
-        assert "in the attempts 'run/t'" in await refusal(client, "trajectory_tree", theorem="t")
+        told = await answer(client, "trajectory_tree", theorem="t")
+        assert told["lines"] == ["run/t of (no run id): not proved", "  0 verdict incorrect"]
         assert (await answer(client, "trajectory_tree", attempt="run/t"))["lines"] == ["0 verdict incorrect"]
-        assert (
-            await refusal(client, "trajectory_tree", theorem="u") == "The store has no such states or tactics of 'u'."
-        )
+        assert await refusal(client, "trajectory_tree", theorem="u") == "The store has no such attempt at 'u'."
