@@ -37,7 +37,7 @@ Row = dict[str, Any]
 
 
 class Appended(BaseModel):
-    """Steps that are stored."""
+    """What is stored."""
 
     row_ids: Annotated[list[str], Field(description=f"Above {MOST_IDS}: first, last.")]
 
@@ -48,30 +48,31 @@ class Appended(BaseModel):
 
 
 class StepPage(BaseModel):
-    """Some steps, the newest first."""
+    """A page of rows."""
 
-    steps: Annotated[list[Row], Field(description="What they say.")]
+    steps: Annotated[list[Row], Field(description="Rows.")]
     next_cursor: Annotated[str, Field(description="'': no more.")]
 
 
 class TreePage(BaseModel):
-    """A part of what was attempted."""
+    """A page of lines."""
 
-    lines: Annotated[list[str], Field(description="Children are further in.")]
+    lines: Annotated[list[str], Field(description="Children further in.")]
     next_cursor: Annotated[str, Field(description="'': no more.")]
 
 
 class StoreStats(BaseModel):
-    """What the store holds."""
+    """Counts."""
 
     rows: Annotated[int, Field(description="All.")]
-    kinds: Annotated[Counts, Field(description="Rows by kind.")]
-    verdicts: Annotated[Counts, Field(description="Rows by verdict.")]
+    kinds: Annotated[Counts, Field(description="By kind.")]
+    verdicts: Annotated[Counts, Field(description="By verdict.")]
     labels: Annotated[Counts, Field(description="States by label.")]
     depths: Annotated[dict[str, Counts], Field(description="By depth, 20.")]
     largest: Annotated[dict[str, Counts], Field(description="By theorem.")]
     attempted: Annotated[int, Field(description="Theorems.")]
     proved: Annotated[int, Field(description="Theorems.")]
+    gave_up: Annotated[int, Field(description="By sorry only.")]
     states: Annotated[int, Field(description="Texts.")]
     candidates: Annotated[float, Field(description="Average.")]
 
@@ -87,18 +88,20 @@ class StoreStats(BaseModel):
             largest={redactor.redact(name): _labels(labels) for name, labels in stats.largest.items()},
             attempted=stats.proved.attempted,
             proved=stats.proved.proved,
+            gave_up=stats.proved.gave_up,
             states=stats.unique_states,
             candidates=round(stats.candidates.average, 2),
         )
 
 
 class DataSet(BaseModel):
-    """A data set that was made."""
+    """A data set."""
 
-    folder: Annotated[str, Field(description="In the store's folder.")]
+    folder: Annotated[str, Field(description="In the store.")]
     lines: Annotated[Counts, Field(description="By file.")]
     sha256: Annotated[dict[str, str], Field(description="By file.")]
-    unusable: Annotated[Counts, Field(description="Rows, by reason.")]
+    unusable: Annotated[Counts, Field(description="By reason.")]
+    remarks: Annotated[list[str], Field(description="Unexpected.")]
 
     @classmethod
     def of_manifest(cls, folder: str, manifest: "Manifest") -> Self:
@@ -111,15 +114,16 @@ class DataSet(BaseModel):
             lines={file.name: file.lines for file in manifest.files},
             sha256={file.name: file.sha256 for file in manifest.files},
             unusable=dict(unusable),
+            remarks=list(manifest.remarks),
         )
 
 
 class Embedded(BaseModel):
-    """What became of states without a vector."""
+    """What was done."""
 
-    encoded: Annotated[int, Field(description="New vectors.")]
+    encoded: Annotated[int, Field(description="New.")]
     known: Annotated[int, Field(description="Had one.")]
-    refused: Annotated[Counts, Field(description="Got none, by reason.")]
+    refused: Annotated[Counts, Field(description="None, by reason.")]
     is_complete: Annotated[bool, Field(description="Else call again.")]
 
     @classmethod

@@ -127,7 +127,7 @@ def trajectory_append(
     steps: Annotated[list[Row], Field(min_length=1, max_length=MAX_STEPS, description="Rows, by column.")],
     ctx: Context,
 ) -> Appended:
-    """Store rows, all or none. A row_id of your own makes a call safe to repeat."""
+    """Store rows, all or none. Your own row_id makes it safe to repeat."""
     office = state_of(ctx, _Office)
     rows = steps_of(steps)
     with office.store() as store:
@@ -160,7 +160,7 @@ def trajectory_query(  # noqa: PLR0917  # a tool's arguments are named
 
 
 def trajectory_stats(ctx: Context, theorem: Theorem = "", run: Run = "") -> StoreStats:
-    """Count rows, labels, depths, theorems, proofs. SLOW if there is much."""
+    """Count rows, labels, depths, theorems, proofs. SLOW."""
     from ekiden_store.stats import read_stats
     from ekiden_store.views_query import row_filter
 
@@ -207,7 +207,7 @@ def trajectory_build_dataset(
 
 
 def trajectory_embed(ctx: Context) -> Embedded:
-    """Encode states that have no vector yet. SLOW."""
+    """Encode states without a vector. SLOW."""
     from ekiden_store.embeddings_fill import FillReport
     from ekiden_store.views_states import embed_states
 
