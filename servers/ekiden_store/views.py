@@ -5,7 +5,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ekiden_store.columns import COLUMNS, LAST_STEP
+from ekiden_store.columns import COLUMNS, LAST_STEP, STATE_KINDS
 from ekiden_store.errors import StoreError
 from ekiden_store.pages import bound_cursor, fitting, no_such_cursor, place_of
 from ekiden_store.redaction import Redactor
@@ -183,15 +183,31 @@ def shown_attempts(snapshot: "Snapshot", theorem: str, *, run_id: str = "", atte
 
     trees = read_trees(snapshot, theorem=theorem, attempt_id=attempt_id or None, run_id=run_id or None)
     if trees:
+        judged = _judged_attempts(snapshot, theorem)
         return [
-            ShownAttempt(tree.key.attempt_id, tree.key.run_id, tree.is_proved, len(tree.nodes), tree_lines(tree))
+            ShownAttempt(attempt, run, tree.is_proved or (run, attempt) in judged, len(tree.nodes), tree_lines(tree))
             for tree in trees
+            for run, attempt, _ in (tree.key,)
         ]
     grouped = groupby(_rows_of(snapshot, theorem, run_id, attempt_id), key=lambda step: (step.run_id, step.attempt_id))
     return [
-        ShownAttempt(attempt, run, any(step.is_proof_complete for step in steps), 0, [line_of_step(s) for s in steps])
+        ShownAttempt(attempt, run, any(map(_completes, steps)), 0, [line_of_step(step) for step in steps])
         for (run, attempt), steps in ((key, list(group)) for key, group in grouped)
     ]
+
+
+def _judged_attempts(snapshot: "Snapshot", theorem: str) -> set[tuple[str, str]]:
+    """Return the run and the id of the attempts at a theorem whose proof is completed by no state, as by a verdict."""
+    from ekiden_store.arrow import pc
+
+    where = (pc.field("theorem_name") == theorem) & ~pc.field("kind").isin(list(STATE_KINDS))
+    where = where & pc.field("is_proof_complete") & (pc.field("outcome") != "failed")
+    found = snapshot.narrowed(where).scan(columns=["run_id", "attempt_id"], filter=where)
+    return {(row["run_id"], row["attempt_id"]) for batch in found for row in batch.to_pylist()}
+
+
+def _completes(step: Step) -> bool:
+    return step.is_proof_complete and step.outcome != "failed"
 
 
 def _rows_of(snapshot: "Snapshot", theorem: str, run_id: str, attempt_id: str) -> list[Step]:

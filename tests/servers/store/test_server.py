@@ -90,12 +90,33 @@ async def test_secrets_are_not_shown_and_long_texts_are_cut(tmp_path: Path) -> N
         assert tree["lines"][0].startswith("0 tool_call sh([redacted:github_token])")
 
 
+async def test_proofs_with_sorry_are_told_apart(tmp_path: Path) -> None:
+    given_up = [row | {"tactic_applied": "sorry"} if row["step"] == 1 else row for row in proof("p", "a1")]
+    async with served(tmp_path / "store") as client:
+        await answer(client, "trajectory_append", steps=given_up + proof("q", "a2"))
+        stats = await answer(client, "trajectory_stats")
+        assert (stats["attempted"], stats["proved"], stats["gave_up"]) == (2, 1, 1)
+
+
+async def test_an_attempt_that_a_judge_accepted_is_proved_whatever_its_states_say(tmp_path: Path) -> None:
+    verdict = {"theorem_name": "p", "kind": "verdict", "run_id": "r", "verdict": "accepted", "is_proof_complete": True}
+    refused = [verdict | {"attempt_id": "a2", "outcome": "failed"}]
+    async with served(tmp_path / "store") as client:
+        states = [*proof("p", "a1")[::2], *proof("p", "a2")[::2]]
+        await answer(client, "trajectory_append", steps=[*states, verdict | {"attempt_id": "a1"}, *refused])
+        lines = (await answer(client, "trajectory_tree", theorem="p"))["lines"]
+        assert [line for line in lines if " of r" in line] == ["a1 of r: proved", "a2 of r: not proved"]
+        assert (await answer(client, "trajectory_stats", theorem="p"))["proved"] == 1
+
+
 async def test_a_data_set_is_made_of_a_mix_in_the_folder_of_the_store_alone(tmp_path: Path) -> None:
-    mix: dict[str, Any] = {"seed": 1, "sources": [{"name": "proofs", "rows": {"labels": ["positive"]}}]}
+    proofs = {"name": "proofs", "rows": {"labels": ["positive"]}, "subsample": 9}
+    mix: dict[str, Any] = {"seed": 1, "sources": [proofs]}
     async with served(tmp_path / "store") as client:
         await answer(client, "trajectory_append", steps=proof("p", "a1") + proof("q", "a2"))
         made = await answer(client, "trajectory_build_dataset", name="first", mix=mix)
         assert (made["folder"], made["lines"]) == ("datasets/first", {"train.jsonl": 2})
+        assert made["remarks"] == ["The source 'proofs' was to give 9 examples and has 2."]
         lines = (tmp_path / "store" / "datasets" / "first" / "train.jsonl").read_text().splitlines()
         assert sorted(json.loads(line)["state"] for line in lines) == ["⊢ p", "⊢ q"]
         again = await refusal(client, "trajectory_build_dataset", name="first", mix=mix)
