@@ -3,8 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -42,27 +41,32 @@ def rows_by_theorem(
         if table.num_rows:
             yield _in_order(table)
         return
-    with tempfile.TemporaryDirectory(prefix="ekiden-store-") as folder:
-        files = [Path(folder) / f"{number}.arrow" for number in range(groups)]
-        try:
+    try:
+        with ExitStack() as opened:
+            files = [_temporary_file(opened) for _ in range(groups)]
             _spill(reader, files)
             for file in files:
-                with pa.OSFile(str(file)) as source, pa.ipc.open_stream(source) as stream:
+                file.seek(0)
+                with pa.ipc.open_stream(file) as stream:
                     table = stream.read_all()
-                file.unlink()
+                file.close()
                 if table.num_rows:
                     yield _in_order(table)
-        except OSError as error:
-            raise StoreError(
-                f"{tempfile.gettempdir()!r} has no room for rows to be put in order: {one_line(error)}"
-            ) from error
+    except OSError as error:
+        raise StoreError(
+            f"{tempfile.gettempdir()!r} has no room for rows to be put in order: {one_line(error)}"
+        ) from error
 
 
-def _spill(reader: Any, files: Sequence[Path]) -> None:
+def _temporary_file(opened: ExitStack) -> BinaryIO:
+    """Open a file that has no name, so that a killed process leaves none behind."""
+    return cast("BinaryIO", opened.enter_context(tempfile.TemporaryFile(prefix="ekiden-store-")))
+
+
+def _spill(reader: Any, files: Sequence[BinaryIO]) -> None:
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with ExitStack() as opened:
-        sinks = [opened.enter_context(pa.OSFile(str(file), "wb")) for file in files]
-        writers = [opened.enter_context(pa.ipc.new_stream(sink, reader.schema, options=options)) for sink in sinks]
+        writers = [opened.enter_context(pa.ipc.new_stream(file, reader.schema, options=options)) for file in files]
         for batch in reader:
             table = pa.Table.from_batches([batch])
             places = text_numbers(table.column("theorem_name")) % np.uint64(len(files))

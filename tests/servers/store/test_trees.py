@@ -1,5 +1,6 @@
 """Attempts as trees."""
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,16 @@ def test_rows_come_theorem_by_theorem_whatever_their_order(tmp_path: Path):
     assert sorted(name for found in read_rows[0] for name in {each["theorem_name"] for each in found}) == list(
         "abcdefghij"
     )
+
+
+def test_a_process_that_is_killed_leaves_no_temporary_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    store = filled(tmp_path / "store", *(step for name in "abcdefghij" for step in proved_tree(name)))
+    with store.snapshot() as snapshot:
+        for table in rows_by_theorem(snapshot, columns=["state_pp"], group_rows=7):
+            assert table.num_rows < 60, "the others wait in files"
+            assert not list((tmp_path / "temporary").iterdir())
 
 
 def test_an_empty_store_has_no_trees(tmp_path: Path):
