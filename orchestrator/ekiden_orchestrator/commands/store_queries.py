@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
@@ -17,7 +17,8 @@ from ekiden_orchestrator.commands.store_options import (
     open_of,
     settings_of,
 )
-from ekiden_store.columns import Kind, Label, Origin  # noqa: TC001  # typer reads annotations at run time
+from ekiden_orchestrator.errors import CommandError
+from ekiden_store.columns import Kind, Label, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,29 +59,31 @@ def query(
         ),
     ] = None,
     kind: Annotated[
-        Kind | None,
+        str,
         typer.Option(
-            metavar="KIND",
-            help="Only search_node, tactic, tool_call, model_call, message or verdict.",
+            metavar="KIND,...",
+            help="Only search_node, tactic, tool_call, model_call, message, verdict.",
             rich_help_panel=_WHICH,
         ),
-    ] = None,
+    ] = "",
     label: Annotated[
-        Label | None, typer.Option(metavar="LABEL", help="Only positive, negative or unknown.", rich_help_panel=_WHICH)
-    ] = None,
+        str, typer.Option(metavar="LABEL,...", help="Only positive, negative, unknown.", rich_help_panel=_WHICH)
+    ] = "",
     origin: Annotated[
-        Origin | None,
+        str,
         typer.Option(
-            metavar="ORIGIN",
-            help="Only from search, harvest, ground_truth, probe, agent, solver or import.",
+            metavar="ORIGIN,...",
+            help="Only from search, harvest, ground_truth, probe, agent, solver, import.",
             rich_help_panel=_WHICH,
         ),
-    ] = None,
+    ] = "",
     iteration: Annotated[
-        list[int] | None, typer.Option(metavar="N", help="Only of this iteration.", rich_help_panel=_WHICH)
+        list[int] | None,
+        typer.Option(metavar="N", help="Only of this iteration; may be repeated.", rich_help_panel=_WHICH),
     ] = None,
     model: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only of this model.", rich_help_panel=_WHICH)
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only of this model; may be repeated.", rich_help_panel=_WHICH),
     ] = None,
     min_depth: Annotated[
         int | None,
@@ -151,7 +154,7 @@ def query(
 ) -> None:
     """List rows, the newest first; or tactics, proofs, pairs; or a sample. Secrets are struck out.
 
-    Filters of different kinds must all hold; of those that are repeated, one.
+    Filters of different kinds must all hold; of those that are repeated, or listed with commas, one.
     """
     from ekiden_orchestrator.commands.store_display import say_written, warn_of
     from ekiden_orchestrator.commands.store_rows import form_of, write_rows
@@ -169,9 +172,9 @@ def query(
             attempts=tuple(attempt or ()),
             theorems=tuple(named),
             without_theorems=tuple(sorted(read_names(without))) if without else (),
-            kinds=(kind,) if kind else (),
-            labels=(label,) if label else (),
-            origins=(origin,) if origin else (),
+            kinds=cast("tuple[Kind, ...]", _chosen("kind", kind, get_args(Kind))),
+            labels=cast("tuple[Label, ...]", _chosen("label", label, get_args(Label))),
+            origins=cast("tuple[Origin, ...]", _chosen("origin", origin, get_args(Origin))),
             iterations=tuple(iteration or ()),
             models=tuple(model or ()),
             min_depth=min_depth,
@@ -240,6 +243,13 @@ def sql(
         warn_of([*opened.found.findings, *snapshot.findings])
         with sql_rows(snapshot, text, redactor=redactor_of(settings), memory_mb=memory, threads=threads) as reader:
             say_written(write_rows(reader, form, out), out)
+
+
+def _chosen(what: str, told: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+    chosen = _listed(told)
+    if unknown := [each for each in chosen if each not in choices]:
+        raise CommandError(f"There is no {what} {unknown[0]!r}. Say one or more of {', '.join(choices)}.")
+    return chosen
 
 
 def _listed(names: str) -> tuple[str, ...]:
