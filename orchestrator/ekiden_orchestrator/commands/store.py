@@ -14,6 +14,7 @@ from ekiden_orchestrator.commands.store_options import (
     LOOKING,
     MAKING,
     NOT_OK,
+    Asked,
     Folder,
     Json,
     Run,
@@ -87,16 +88,10 @@ def stats(
     *,
     run: Run = "",
     theorem: Annotated[str, typer.Option(metavar="NAME", help="Only of this theorem.", show_default="all")] = "",
-    asked: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The names of all theorems that were to be proved, one a line.", exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
+    asked: Asked = None,
     folder: Folder = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Count what the store holds: rows by kind, labels, depths, theorems, candidates in a state, proofs."""
     from ekiden_orchestrator.commands.store_display import show_stats, warn_of
     from ekiden_store.runs import require_runs

@@ -27,6 +27,16 @@ Out = Annotated[
         metavar="FILE", help="Write all to this file: .parquet, .csv or .jsonl, as its name ends.", dir_okay=False
     ),
 ]
+Asked = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="The names of all theorems that were to be proved, one a line.",
+        show_default="those that were attempted",
+        exists=True,
+        dir_okay=False,
+    ),
+]
 Run = Annotated[str, typer.Option(metavar="ID", help="Only of this run.", show_default="any")]
 
 

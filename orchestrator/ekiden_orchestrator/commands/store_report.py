@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ekiden_orchestrator.commands.store_options import LOOKING, Folder, Json, Run, open_of, settings_of
+from ekiden_orchestrator.commands.store_options import LOOKING, Asked, Folder, Json, Run, open_of, settings_of
 from ekiden_orchestrator.errors import CommandError
 
 if TYPE_CHECKING:
@@ -25,16 +25,10 @@ def report(
     *,
     png: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the charts as one picture, PNG.")] = None,
     run: Run = "",
-    asked: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The names of all theorems that were to be proved, one a line.", exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
+    asked: Asked = None,
     folder: Folder = None,
     as_json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Make a page of how far attempts have come: success over iterations, depth, label balance, cost of a proof.
 
     The page is one file that needs no network. It takes matplotlib and jinja2, which the extra `report` of ekiden

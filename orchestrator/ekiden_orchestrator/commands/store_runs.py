@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  # typer reads annotations at run time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ekiden_orchestrator.commands.store_options import LOOKING, Folder, Json, open_of, settings_of
+from ekiden_orchestrator.commands.store_options import LOOKING, Asked, Folder, Json, open_of, settings_of
 from ekiden_orchestrator.errors import CommandError
 
 if TYPE_CHECKING:
@@ -38,16 +37,7 @@ def compare(
         ),
     ],
     *,
-    asked: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="The names of the theorems that all were to prove, one a line.",
-            show_default="what each attempted",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
+    asked: Asked = None,
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
