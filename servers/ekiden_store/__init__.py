@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ekiden_store.mixes import Mix, parse_mix, read_mix
     from ekiden_store.pairs import Example, Tally, examples, positive_paths
     from ekiden_store.pairs_contrast import Contrast, contrasts
+    from ekiden_store.progress import read_progress
+    from ekiden_store.progress_figures import Progress
     from ekiden_store.redaction import Redactor
     from ekiden_store.repair import Report
     from ekiden_store.runs import RunSummary, read_runs
@@ -67,6 +69,7 @@ __all__ = [
     "NotStoredError",
     "Origin",
     "Outcome",
+    "Progress",
     "Question",
     "Redactor",
     "Report",
@@ -99,6 +102,7 @@ __all__ = [
     "positive_paths",
     "read_mix",
     "read_names",
+    "read_progress",
     "read_runs",
     "read_stats",
     "read_steps",
@@ -135,6 +139,8 @@ _PLACES = {
     "mixes": "Mix parse_mix read_mix",
     "pairs": "Example Tally examples positive_paths",
     "pairs_contrast": "Contrast contrasts",
+    "progress": "read_progress",
+    "progress_figures": "Progress",
     "redaction": "Redactor",
     "repair": "Report",
     "runs": "RunSummary read_runs",
