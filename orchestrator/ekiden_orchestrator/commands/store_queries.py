@@ -203,11 +203,7 @@ def query(
         else:
             count = write_rows(found.reader, form, out)
     say_written(count, out)
-    if found.tally is not None and found.tally.unusable:
-        left_out = ", ".join(f"{rows:,} {reason}" for reason, rows in found.tally.unusable.most_common())
-        typer.echo(f"Left out: {left_out}", err=True)
-    if found.next_cursor:
-        typer.echo(f"There is more: --after {found.next_cursor}", err=True)
+    _say_what_is_missing(found)
 
 
 @app.command(rich_help_panel=LOOKING)
@@ -254,6 +250,14 @@ def _chosen(what: str, told: str, choices: tuple[str, ...]) -> tuple[str, ...]:
 
 def _listed(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def _say_what_is_missing(found: Answer) -> None:
+    if found.tally is not None and found.tally.unusable:
+        left_out = ", ".join(f"{rows:,} {reason}" for reason, rows in found.tally.unusable.most_common())
+        typer.echo(f"Left out: {left_out}", err=True)
+    if found.next_cursor:
+        typer.echo(f"There is more: --after {found.next_cursor}", err=True)
 
 
 def _show_steps(found: Answer) -> int:
