@@ -148,9 +148,10 @@ def _records(snapshot: "Snapshot", question: Question, tally: "Tally | None") ->
     from ekiden_store.pairs_contrast import contrasts
 
     if question.show == "tactics":
-        yield from map(asdict, examples(snapshot, question.rows, tally=tally))
+        yield from (asdict(one) for one in examples(snapshot, question.rows, tally=tally))
     elif question.show == "pairs":
-        yield from map(asdict, contrasts(snapshot, question.rows, failed=question.failed, tally=tally))
+        found = contrasts(snapshot, question.rows, failed=question.failed, tally=tally)
+        yield from (asdict(one) for one in found)
     else:
         where = question.rows.rows_of_attempts().expression()  # a proof is whole, or none
         for number, path in enumerate(positive_paths(snapshot, where=where, min_steps=question.min_steps)):
