@@ -135,7 +135,7 @@ def calls(
     """List calls, the newest first: when, of which budget, outcome, bill, model, and what its caller said it is for."""
     from ekiden_budget.ledger import CallId
     from ekiden_budget.models import CallReport, in_a_line, names_of
-    from ekiden_orchestrator.commands.visible_text import visible
+    from ekiden_orchestrator.visible_text import visible
 
     with _holder(ledger) as holder:
         chosen = _chosen(holder, name)
@@ -302,7 +302,7 @@ def _show(statuses: Sequence[BudgetStatus]) -> None:
 
     from ekiden_orchestrator.commands.budget_display import burn_table
     from ekiden_orchestrator.commands.budget_words import lines
-    from ekiden_orchestrator.commands.visible_text import visible
+    from ekiden_orchestrator.visible_text import visible
 
     console = Console(highlight=False)
     if not statuses:

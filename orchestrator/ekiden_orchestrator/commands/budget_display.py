@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ekiden_orchestrator.commands import budget_words as words
-from ekiden_orchestrator.commands.visible_text import visible
+from ekiden_orchestrator.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ekiden_orchestrator.commands.visible_text import visible
+from ekiden_orchestrator.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -186,7 +186,7 @@ def _csv_cell(value: object) -> object:
 
 
 def _shown(value: object) -> str:
-    from ekiden_orchestrator.commands.visible_text import visible
+    from ekiden_orchestrator.visible_text import visible
 
     if isinstance(value, float):
         return f"{value:.6g}"

@@ -11,7 +11,7 @@ import typer
 
 from ekiden_orchestrator.commands.budget_words import duration, short, short_usd
 from ekiden_orchestrator.commands.store_rows import print_table
-from ekiden_orchestrator.commands.visible_text import visible
+from ekiden_orchestrator.visible_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

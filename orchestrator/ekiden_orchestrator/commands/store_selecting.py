@@ -139,7 +139,7 @@ def _show(found: Selection, out: Path, *, as_json: bool) -> None:
     """Print what each step left."""
     from dataclasses import asdict
 
-    from ekiden_orchestrator.commands.visible_text import visible
+    from ekiden_orchestrator.visible_text import visible
 
     if as_json:
         told = asdict(found) | {"chosen": len(found.chosen), "file": str(out)}

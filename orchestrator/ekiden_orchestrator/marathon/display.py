@@ -19,6 +19,7 @@ from ekiden_orchestrator.marathon.events import AttemptEnded, RunStarted
 from ekiden_orchestrator.marathon.folder import RunFolder
 from ekiden_orchestrator.marathon.spending import calls_in_words
 from ekiden_orchestrator.marathon.summary import Summary
+from ekiden_orchestrator.visible_text import visible
 
 Phase = Literal["solving", "settling", "judging"]
 
@@ -56,7 +57,7 @@ class Display:
 
     def line(self, text: str = "") -> None:
         """Print one line as it is, control characters made visible."""
-        self._console.print(Text(_visible(text)), soft_wrap=True)
+        self._console.print(Text(visible(text)), soft_wrap=True)
 
     def heading(self, started: RunStarted, folder: RunFolder, judge: JudgeName) -> None:
         """Say what is about to run."""
@@ -232,7 +233,3 @@ def _status_table(summary: Summary) -> Table:
             style = "green" if status == "accepted" else "red" if status == "harness_error" else ""
             table.add_row(status, *(str(count) if count else "" for count in claims), str(len(rows)), style=style)
     return table
-
-
-def _visible(text: str) -> str:
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

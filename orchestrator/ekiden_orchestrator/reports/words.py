@@ -6,6 +6,8 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from ekiden_orchestrator import visible_text
+
 if TYPE_CHECKING:
     from ekiden_store.progress_figures import Share
 
@@ -87,5 +89,5 @@ def theorems(count: int) -> str:
 
 def visible(text: str, longest: int = 120) -> str:
     """Make signs visible that would not be, and cut what is long: names come from agents."""
-    shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    shown = visible_text.visible(text)
     return shown if len(shown) <= longest else f"{shown[:longest]}…"
