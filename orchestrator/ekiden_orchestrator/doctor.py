@@ -9,30 +9,16 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from ekiden_config import BudgetSettings, LeanSettings, Settings
+from ekiden_orchestrator.doctor_findings import Finding, Wanted, finding_of
+from ekiden_orchestrator.doctor_jobs import examine_jobs
 
 _PATIENCE_S = 10.0
 _PYTHON_MINIMUM = "3.11"
 _VERSION = re.compile(r"\d+(?:\.\d+)+|\d+")
-
-Kind = Literal["python", "program", "model", "jobs", "isolation"]
-State = Literal["ok", "old", "missing", "broken"]
-
-
-class Wanted(BaseModel):
-    """One thing outside Ekiden that it can use."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str
-    purpose: str
-    how_to_get: str
-    required: bool = False
-    minimum: str | None = None
 
 
 class WantedProgram(Wanted):
@@ -49,24 +35,6 @@ class Outside(BaseModel):
     program: tuple[WantedProgram, ...]
 
 
-class Finding(BaseModel):
-    """What was found of one thing."""
-
-    kind: Kind = Field(description="What sort of thing it is.")
-    name: str = Field(description="What it is called.")
-    state: State = Field(description="Whether it is there and new enough; 'broken' when it does not even tell.")
-    required: bool = Field(description="Whether Ekiden cannot do without it.")
-    version: str | None = Field(description="The version found, when it tells one; of isolation the kind in force.")
-    minimum: str | None = Field(description="The oldest version expected, when it matters.")
-    purpose: str = Field(description="What Ekiden uses it for.")
-    how_to_get: str = Field(description="Where it comes from, or what is wrong with it.")
-
-    @property
-    def prevents_work(self) -> bool:
-        """Tell whether something required is not as it must be."""
-        return self.required and self.state != "ok"
-
-
 def wanted() -> Outside:
     """Return the list of programs that Ekiden can use."""
     text = (files("ekiden_orchestrator") / "outside.toml").read_text(encoding="utf-8")
@@ -75,8 +43,6 @@ def wanted() -> Outside:
 
 def examine(outside: Outside, settings: Settings) -> list[Finding]:
     """Look for everything on a list, at this Python, Lean, models, who runs jobs, and what holds untrusted programs."""
-    from ekiden_orchestrator.doctor_jobs import examine_jobs
-
     with ThreadPoolExecutor(max_workers=5) as pool:
         jobs = pool.submit(examine_jobs, settings.slurm)
         lean, node = pool.submit(_lean, settings.lean), pool.submit(_node, settings.lean)
@@ -209,27 +175,6 @@ def _untrusted_lean() -> Finding:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:]))) or "nothing"
-
-
-def finding_of(kind: Kind, item: Wanted, version: str | None, *, state: State | None = None) -> Finding:
-    """Return what was found of a thing; its state is told by the version where none is given."""
-    if state is None:
-        too_old = item.minimum and version and _numbers(version) < _numbers(item.minimum)
-        state = "old" if too_old else "ok"
-    return Finding(
-        kind=kind,
-        name=item.name,
-        state=state,
-        required=item.required,
-        version=version,
-        minimum=item.minimum,
-        purpose=item.purpose,
-        how_to_get=item.how_to_get,
-    )
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def _run(command: list[str]) -> str | None:

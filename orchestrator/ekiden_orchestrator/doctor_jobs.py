@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ekiden_config import SlurmSettings
 from ekiden_jobs import ExecutorUnavailableError
-from ekiden_orchestrator.doctor import Finding, State, Wanted, finding_of
+from ekiden_orchestrator.doctor_findings import Finding, State, Wanted, finding_of
 from ekiden_slurm.choice import which_executor
 from ekiden_slurm.cluster import Node, nodes, partitions
 from ekiden_slurm.commands import PROGRAMS, Program, SlurmCommands

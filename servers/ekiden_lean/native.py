@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ekiden_lean.elan import chosen_toolchain, elan_home, is_shim
 from ekiden_lean.errors import LeanError
-from ekiden_lean.toolchain import module_present
+from ekiden_lean.library import module_present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

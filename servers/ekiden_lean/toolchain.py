@@ -105,11 +105,3 @@ def find_toolchain(settings: LeanSettings, environ: Mapping[str, str] | None = N
         wanted = {"auto": "Lean", "native": "native Lean", "wasm": "Lean for WebAssembly"}[settings.toolchain]
         raise LeanMissingError(f"There is no {wanted} on this machine. {HOW_TO_GET}")
     return found
-
-
-def module_present(library_path: Sequence[Path], name: str) -> bool:
-    """Tell whether a module's compiled file is in one of these folders."""
-    parts = name.split(".")
-    if not all(parts) or any("/" in part or "\\" in part for part in parts):
-        return False
-    return any(folder.joinpath(*parts[:-1], f"{parts[-1]}.olean").is_file() for folder in library_path)

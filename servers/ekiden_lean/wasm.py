@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ekiden_lean.errors import LeanError
+from ekiden_lean.library import module_present
 from ekiden_lean.loader import REVISION
 from ekiden_lean.manifest import LIBRARY, LOADER, Manifest, read_manifest
 from ekiden_lean.release import Release, packaged_release
-from ekiden_lean.toolchain import module_present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,8 @@ import pytest
 
 from ekiden_budget.upstreams import KEY_VARIABLES
 from ekiden_config import BudgetSettings, LeanSettings, Settings, default_settings
-from ekiden_orchestrator.doctor import Finding, Outside, WantedProgram, examine, wanted
+from ekiden_orchestrator.doctor import Outside, WantedProgram, examine, wanted
+from ekiden_orchestrator.doctor_findings import Finding
 from ekiden_orchestrator.marathon.trial import try_isolation
 from ekiden_warden import probe
 

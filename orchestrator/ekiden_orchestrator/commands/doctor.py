@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ekiden_orchestrator.doctor import Finding
+    from ekiden_orchestrator.doctor_findings import Finding
 
 app = typer.Typer()
 

@@ -10,7 +10,7 @@ from mcp import Client
 from command_line import ekiden
 from ekiden_config import SlurmSettings, default_settings, load_settings
 from ekiden_kit.build import build_server
-from ekiden_orchestrator.doctor import Finding
+from ekiden_orchestrator.doctor_findings import Finding
 from ekiden_orchestrator.doctor_jobs import examine_jobs
 from ekiden_slurm.server import SERVER
 from slurm_rig import SlurmRig
