@@ -8,41 +8,41 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ekiden_store.asking import Answer, Question, answer
-    from ekiden_store.atif import export_attempt, read_trajectory
     from ekiden_store.columns import COLUMNS, SCHEMA_VERSION, Kind, Label, Origin, Outcome
     from ekiden_store.compaction import Compaction
-    from ekiden_store.comparing import Comparison, compare_runs
-    from ekiden_store.comparing_sets import SetComparison, compare_sets
-    from ekiden_store.embeddings import EmbeddingCache
-    from ekiden_store.embeddings_fill import FillReport, fill_cache
-    from ekiden_store.embeddings_import import import_reference_cache
-    from ekiden_store.encoders import Encoder, EncoderIdentity, HashEncoder
-    from ekiden_store.encoders_http import HttpEncoder
+    from ekiden_store.data_sets.exports import export_mix
+    from ekiden_store.data_sets.exports_manifest import Manifest
+    from ekiden_store.data_sets.exports_verify import read_template, verify_data_set
+    from ekiden_store.data_sets.mixes import Mix, parse_mix, read_mix
+    from ekiden_store.embeddings.cache import EmbeddingCache
+    from ekiden_store.embeddings.encoders import Encoder, EncoderIdentity, HashEncoder
+    from ekiden_store.embeddings.encoders_http import HttpEncoder
+    from ekiden_store.embeddings.fill import FillReport, fill_cache
+    from ekiden_store.embeddings.import_file import import_reference_cache
     from ekiden_store.errors import DamagedPartError, InvalidStepError, NotStoredError, StoreError, StoreVersionError
-    from ekiden_store.exports import export_mix
-    from ekiden_store.exports_manifest import Manifest
-    from ekiden_store.exports_verify import read_template, verify_data_set
     from ekiden_store.layout import Finding
-    from ekiden_store.mixes import Mix, parse_mix, read_mix
-    from ekiden_store.pairs import Example, Tally, examples, positive_paths
-    from ekiden_store.pairs_contrast import Contrast, contrasts
-    from ekiden_store.progress import read_progress
-    from ekiden_store.progress_figures import Progress
-    from ekiden_store.redaction import Redactor
+    from ekiden_store.queries.asking import Answer, Question, answer
+    from ekiden_store.queries.comparing import Comparison, compare_runs
+    from ekiden_store.queries.comparing_sets import SetComparison, compare_sets
+    from ekiden_store.queries.pairs import Example, Tally, examples, positive_paths
+    from ekiden_store.queries.pairs_contrast import Contrast, contrasts
+    from ekiden_store.queries.progress import read_progress
+    from ekiden_store.queries.progress_figures import Progress
+    from ekiden_store.queries.row_filter import RowFilter
+    from ekiden_store.queries.runs import RunSummary, read_runs
+    from ekiden_store.queries.sampling import dedupe, sample, stratify
+    from ekiden_store.queries.selection import Selection, read_names, select_theorems, stored_names, write_selection
+    from ekiden_store.queries.sql import sql_rows
+    from ekiden_store.queries.stats import Stats, read_stats
+    from ekiden_store.queries.trees import Tree, read_trees, tree_lines
+    from ekiden_store.redaction.redactor import Redactor
     from ekiden_store.repair import Report
-    from ekiden_store.runs import RunSummary, read_runs
-    from ekiden_store.sampling import dedupe, sample, stratify
-    from ekiden_store.selection import Selection, read_names, select_theorems, stored_names, write_selection
-    from ekiden_store.selection_rows import RowFilter
-    from ekiden_store.sessions import SessionFile
+    from ekiden_store.serving.views import attempt_steps, read_steps
+    from ekiden_store.sessions.atif import export_attempt, read_trajectory
+    from ekiden_store.sessions.session import SessionFile
     from ekiden_store.snapshot import Snapshot
-    from ekiden_store.sql import sql_rows
-    from ekiden_store.stats import Stats, read_stats
     from ekiden_store.steps import Step
     from ekiden_store.store import Store
-    from ekiden_store.trees import Tree, read_trees, tree_lines
-    from ekiden_store.views import attempt_steps, read_steps
     from ekiden_store.writer import Writer
 
 __all__ = [
@@ -120,41 +120,41 @@ __all__ = [
 ]
 
 _PLACES = {
-    "asking": "Answer Question answer",
-    "atif": "export_attempt read_trajectory",
     "columns": "COLUMNS SCHEMA_VERSION Kind Label Origin Outcome",
     "compaction": "Compaction",
-    "comparing": "Comparison compare_runs",
-    "comparing_sets": "SetComparison compare_sets",
-    "embeddings": "EmbeddingCache",
-    "embeddings_fill": "FillReport fill_cache",
-    "embeddings_import": "import_reference_cache",
-    "encoders": "Encoder EncoderIdentity HashEncoder",
-    "encoders_http": "HttpEncoder",
+    "data_sets.exports": "export_mix",
+    "data_sets.exports_manifest": "Manifest",
+    "data_sets.exports_verify": "read_template verify_data_set",
+    "data_sets.mixes": "Mix parse_mix read_mix",
+    "embeddings.cache": "EmbeddingCache",
+    "embeddings.encoders": "Encoder EncoderIdentity HashEncoder",
+    "embeddings.encoders_http": "HttpEncoder",
+    "embeddings.fill": "FillReport fill_cache",
+    "embeddings.import_file": "import_reference_cache",
     "errors": "DamagedPartError InvalidStepError NotStoredError StoreError StoreVersionError",
-    "exports": "export_mix",
-    "exports_manifest": "Manifest",
-    "exports_verify": "read_template verify_data_set",
     "layout": "Finding",
-    "mixes": "Mix parse_mix read_mix",
-    "pairs": "Example Tally examples positive_paths",
-    "pairs_contrast": "Contrast contrasts",
-    "progress": "read_progress",
-    "progress_figures": "Progress",
-    "redaction": "Redactor",
+    "queries.asking": "Answer Question answer",
+    "queries.comparing": "Comparison compare_runs",
+    "queries.comparing_sets": "SetComparison compare_sets",
+    "queries.pairs": "Example Tally examples positive_paths",
+    "queries.pairs_contrast": "Contrast contrasts",
+    "queries.progress": "read_progress",
+    "queries.progress_figures": "Progress",
+    "queries.row_filter": "RowFilter",
+    "queries.runs": "RunSummary read_runs",
+    "queries.sampling": "dedupe sample stratify",
+    "queries.selection": "Selection read_names select_theorems stored_names write_selection",
+    "queries.sql": "sql_rows",
+    "queries.stats": "Stats read_stats",
+    "queries.trees": "Tree read_trees tree_lines",
+    "redaction.redactor": "Redactor",
     "repair": "Report",
-    "runs": "RunSummary read_runs",
-    "sampling": "dedupe sample stratify",
-    "selection": "Selection read_names select_theorems stored_names write_selection",
-    "selection_rows": "RowFilter",
-    "sessions": "SessionFile",
+    "serving.views": "attempt_steps read_steps",
+    "sessions.atif": "export_attempt read_trajectory",
+    "sessions.session": "SessionFile",
     "snapshot": "Snapshot",
-    "sql": "sql_rows",
-    "stats": "Stats read_stats",
     "steps": "Step",
     "store": "Store",
-    "trees": "Tree read_trees tree_lines",
-    "views": "attempt_steps read_steps",
     "writer": "Writer",
 }
 _MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}

@@ -14,8 +14,8 @@ from ekiden_store.errors import StoreError, StoreVersionError, one_line
 from ekiden_store.foreign import foreign_rows, require_own_values
 from ekiden_store.layout import Layout
 from ekiden_store.parts import stored_contents, writing_part
+from ekiden_store.queries.sampling_hashes import Distinct, text_numbers
 from ekiden_store.row_ids import known_ids
-from ekiden_store.sampling_hashes import Distinct, text_numbers
 from ekiden_store.schema import conformed
 from ekiden_store.snapshot import take_snapshot
 

@@ -9,14 +9,14 @@ from pydantic import BaseModel, Field
 
 from ekiden_store.columns import COLUMNS
 from ekiden_store.errors import InvalidStepError
-from ekiden_store.pages import PAGE_CHARS
-from ekiden_store.redaction import Redactor
+from ekiden_store.redaction.redactor import Redactor
+from ekiden_store.serving.pages import PAGE_CHARS
 from ekiden_store.steps import Step, step_line
 
 if TYPE_CHECKING:
-    from ekiden_store.embeddings_fill import FillReport
-    from ekiden_store.exports_manifest import Manifest
-    from ekiden_store.stats import LabelCounts, Stats
+    from ekiden_store.data_sets.exports_manifest import Manifest
+    from ekiden_store.embeddings.fill import FillReport
+    from ekiden_store.queries.stats import LabelCounts, Stats
 
 MAX_STEPS = 500
 MAX_TEXT = 2_000

@@ -27,12 +27,12 @@ from ekiden_store.models import (
     size_of,
     steps_of,
 )
-from ekiden_store.pages import bound_cursor, fitting, place_of
-from ekiden_store.redaction import Redactor
+from ekiden_store.redaction.redactor import Redactor
+from ekiden_store.serving.pages import bound_cursor, fitting, place_of
+from ekiden_store.serving.tidying import Tidier
+from ekiden_store.serving.views import open_store, redactor_of, tree_page
 from ekiden_store.steps import Step
 from ekiden_store.store import Store
-from ekiden_store.tidying import Tidier
-from ekiden_store.views import open_store, redactor_of, tree_page
 
 if TYPE_CHECKING:
     from ekiden_config import Settings, StoreSettings
@@ -145,7 +145,7 @@ def trajectory_query(  # noqa: PLR0917  # a tool's arguments are named
     cursor: Cursor = "",
 ) -> StepPage:
     """List rows, the newest first."""
-    from ekiden_store.views_query import cursor_after, newest_steps, row_filter
+    from ekiden_store.serving.views_query import cursor_after, newest_steps, row_filter
 
     office = state_of(ctx, _Office)
     redactor = office.redactor()
@@ -161,8 +161,8 @@ def trajectory_query(  # noqa: PLR0917  # a tool's arguments are named
 
 def trajectory_stats(ctx: Context, theorem: Theorem = "", run: Run = "") -> StoreStats:
     """Count rows, labels, depths, theorems, proofs. SLOW."""
-    from ekiden_store.stats import read_stats
-    from ekiden_store.views_query import row_filter
+    from ekiden_store.queries.stats import read_stats
+    from ekiden_store.serving.views_query import row_filter
 
     office = state_of(ctx, _Office)
     where = row_filter(theorem, run)
@@ -192,8 +192,8 @@ def trajectory_build_dataset(
     ctx: Context,
 ) -> DataSet:
     """Make a data set: JSON Lines, the state before each tactic. SLOW."""
-    from ekiden_store.exports import export_mix
-    from ekiden_store.mixes import parse_mix
+    from ekiden_store.data_sets.exports import export_mix
+    from ekiden_store.data_sets.mixes import parse_mix
 
     office = state_of(ctx, _Office)
     with office.store() as store:
@@ -208,8 +208,8 @@ def trajectory_build_dataset(
 
 def trajectory_embed(ctx: Context) -> Embedded:
     """Encode states without a vector. SLOW."""
-    from ekiden_store.embeddings_fill import FillReport
-    from ekiden_store.views_states import embed_states
+    from ekiden_store.embeddings.fill import FillReport
+    from ekiden_store.serving.views_states import embed_states
 
     office = state_of(ctx, _Office)
     reports: list[FillReport] = []

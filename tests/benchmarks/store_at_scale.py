@@ -178,7 +178,7 @@ def plain_scan(stage: Stage) -> Took:
 
 
 def our_replay(stage: Stage) -> Took:
-    from ekiden_store.trees import read_trees
+    from ekiden_store.queries.trees import read_trees
 
     with Store(stage.store).snapshot() as snapshot:
 
@@ -200,8 +200,8 @@ def plain_replay(stage: Stage) -> Took:
 
 
 def our_mix(stage: Stage) -> Took:
-    from ekiden_store.exports import export_mix
-    from ekiden_store.mixes import Mix
+    from ekiden_store.data_sets.exports import export_mix
+    from ekiden_store.data_sets.mixes import Mix
 
     with Store(stage.store).snapshot() as snapshot:
         return timed(lambda: export_mix(Mix.model_validate(MIX), stage.folder / "mix", snapshot=snapshot))
@@ -232,7 +232,7 @@ def plain_mix(stage: Stage) -> Took:
 
 
 def our_stats(stage: Stage) -> Took:
-    from ekiden_store.stats import read_stats
+    from ekiden_store.queries.stats import read_stats
 
     with Store(stage.store).snapshot() as snapshot:
         return timed(lambda: check(read_stats(snapshot).rows, stage.search.rows))
@@ -250,7 +250,7 @@ def plain_stats(stage: Stage) -> Took:
 
 
 def our_dedupe(stage: Stage) -> Took:
-    from ekiden_store.sampling import dedupe
+    from ekiden_store.queries.sampling import dedupe
 
     with Store(stage.store).snapshot() as snapshot:
         return timed(lambda: sum(table.num_rows for table in dedupe(snapshot, columns=["theorem_name", "state_pp"])))

@@ -94,10 +94,10 @@ def stats(
 ) -> None:
     """Count what the store holds: rows by kind, labels, depths, theorems, candidates in a state, proofs."""
     from ekiden_orchestrator.commands.store_display import show_stats, warn_of
-    from ekiden_store.runs import require_runs
-    from ekiden_store.selection import read_names
-    from ekiden_store.selection_rows import RowFilter
-    from ekiden_store.stats import read_stats
+    from ekiden_store.queries.row_filter import RowFilter
+    from ekiden_store.queries.runs import require_runs
+    from ekiden_store.queries.selection import read_names
+    from ekiden_store.queries.stats import read_stats
 
     opened = open_of(settings_of(folder))
     where = RowFilter(runs=(run,) if run else (), theorems=(theorem,) if theorem else ())
@@ -122,9 +122,9 @@ def tree(
     Where no attempt has any, their calls, messages and verdicts are listed. Ends with 1 if there is no such attempt.
     """
     from ekiden_orchestrator.commands.store_display import show_attempts, warn_of
-    from ekiden_store.runs import nearest, require_runs
-    from ekiden_store.selection import stored_names
-    from ekiden_store.views import redactor_of, shown_attempts
+    from ekiden_store.queries.runs import nearest, require_runs
+    from ekiden_store.queries.selection import stored_names
+    from ekiden_store.serving.views import redactor_of, shown_attempts
 
     settings = settings_of(folder)
     opened = open_of(settings)
@@ -177,7 +177,7 @@ def verify(
 ) -> None:
     """Tell whether a data set is still what its manifest says. Ends with 1 if it is not."""
     from ekiden_orchestrator.commands.store_display import show_verified
-    from ekiden_store.exports_verify import verify_data_set
+    from ekiden_store.data_sets.exports_verify import verify_data_set
 
     problems = verify_data_set(data_set)
     show_verified(problems, data_set, as_json=as_json)
@@ -214,7 +214,7 @@ def embed(
     import anyio
 
     from ekiden_orchestrator.commands.store_display import show_fill
-    from ekiden_store.views_states import embed_states, import_embeddings
+    from ekiden_store.serving.views_states import embed_states, import_embeddings
 
     settings = settings_of(folder)
     if cache is None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ekiden_orchestrator.commands.store_files import Imported
     from ekiden_store import Finding, Report
     from ekiden_store.compaction import Compaction
-    from ekiden_store.embeddings_fill import FillReport
-    from ekiden_store.exports_manifest import Manifest
-    from ekiden_store.redaction import Redactor
-    from ekiden_store.stats import LabelCounts, Stats
-    from ekiden_store.views import ShownAttempt
+    from ekiden_store.data_sets.exports_manifest import Manifest
+    from ekiden_store.embeddings.fill import FillReport
+    from ekiden_store.queries.stats import LabelCounts, Stats
+    from ekiden_store.redaction.redactor import Redactor
+    from ekiden_store.serving.views import ShownAttempt
 
 
 def show_stats(stats: Stats, *, as_json: bool) -> None:

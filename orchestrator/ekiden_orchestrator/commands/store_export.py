@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ekiden_config import StoreSettings
-    from ekiden_store.exports_manifest import Manifest
+    from ekiden_store.data_sets.exports_manifest import Manifest
 
 
 class Exported(NamedTuple):
@@ -32,9 +32,9 @@ def export_data_set(settings: StoreSettings, mix: Path, out: Path) -> Manifest:
     Raises:
         StoreError: The mix is none, there is something at the place, or the store cannot be read.
     """
-    from ekiden_store.exports import export_mix
-    from ekiden_store.mixes import read_mix
-    from ekiden_store.views import open_store, redactor_of
+    from ekiden_store.data_sets.exports import export_mix
+    from ekiden_store.data_sets.mixes import read_mix
+    from ekiden_store.serving.views import open_store, redactor_of
 
     parsed = read_mix(mix)
     if all(source.kind == "file" for source in parsed.sources):
@@ -51,8 +51,8 @@ def export_attempt_to(settings: StoreSettings, attempt: str, run: str, out: Path
         StoreError: There is no such attempt, or the store cannot be read.
     """
     from ekiden_files import write_whole
-    from ekiden_store.atif import export_attempt
-    from ekiden_store.views import attempt_steps, open_store, redactor_of
+    from ekiden_store.serving.views import attempt_steps, open_store, redactor_of
+    from ekiden_store.sessions.atif import export_attempt
 
     redactor = redactor_of(settings)
     with open_store(settings, create=False).snapshot() as snapshot:

@@ -96,7 +96,7 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> Imported:
             )
             done.rows, done.known = added.rows, added.known
         elif done.kind == "atif":
-            from ekiden_store.atif import read_trajectory
+            from ekiden_store.sessions.atif import read_trajectory
 
             _append(store, read_trajectory(path, theorem_name=options.theorem, run_id=options.run), done)
         else:
@@ -134,7 +134,7 @@ def kind_of(path: Path) -> FileKind:
 
 
 def _import_session(store: Store, path: Path, options: ImportOptions, done: Imported) -> None:
-    from ekiden_store.sessions import SessionFile
+    from ekiden_store.sessions.session import SessionFile
 
     session = SessionFile(
         path,

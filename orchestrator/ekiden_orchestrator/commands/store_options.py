@@ -53,6 +53,6 @@ def open_of(settings: StoreSettings, *, create: bool = False) -> Store:
     Raises:
         StoreError: It is not there, or cannot be used.
     """
-    from ekiden_store.views import open_store
+    from ekiden_store.serving.views import open_store
 
     return open_store(settings, create=create)

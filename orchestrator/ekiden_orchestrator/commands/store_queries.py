@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from ekiden_store.asking import Answer
+    from ekiden_store.queries.asking import Answer
 
 app = typer.Typer()
 
@@ -158,11 +158,11 @@ def query(
     """
     from ekiden_orchestrator.commands.store_display import say_written, warn_of
     from ekiden_orchestrator.commands.store_rows import form_of, write_rows
-    from ekiden_store.asking import Question, answer
-    from ekiden_store.runs import require_runs
-    from ekiden_store.selection import read_names
-    from ekiden_store.selection_rows import RowFilter
-    from ekiden_store.views import redactor_of
+    from ekiden_store.queries.asking import Question, answer
+    from ekiden_store.queries.row_filter import RowFilter
+    from ekiden_store.queries.runs import require_runs
+    from ekiden_store.queries.selection import read_names
+    from ekiden_store.serving.views import redactor_of
 
     form = form_of(out, as_json=as_json, as_csv=as_csv)
     named = [*(theorem or ()), *(sorted(read_names(among)) if among else ())]
@@ -228,8 +228,8 @@ def sql(
     """
     from ekiden_orchestrator.commands.store_display import say_written, warn_of
     from ekiden_orchestrator.commands.store_rows import form_of, write_rows
-    from ekiden_store.sql import sql_rows
-    from ekiden_store.views import redactor_of
+    from ekiden_store.queries.sql import sql_rows
+    from ekiden_store.serving.views import redactor_of
 
     form = form_of(out, as_json=as_json, as_csv=as_csv)
     settings = settings_of(folder)
@@ -263,7 +263,7 @@ def _say_what_is_missing(found: Answer) -> None:
 def _show_steps(found: Answer) -> int:
     """Print rows so that each says on a line what happened."""
     from ekiden_orchestrator.commands.store_rows import print_table
-    from ekiden_store.views import line_of_step, place_of_step, steps_of
+    from ekiden_store.serving.views import line_of_step, place_of_step, steps_of
 
     shown = 0
 

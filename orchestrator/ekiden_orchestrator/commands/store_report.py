@@ -36,10 +36,10 @@ def report(
     """
     from ekiden_orchestrator.commands.store_display import warn_of
     from ekiden_orchestrator.reports.store_page import Report, data_of, without_secrets
-    from ekiden_store.progress import read_progress
-    from ekiden_store.selection import read_names
-    from ekiden_store.selection_rows import RowFilter
-    from ekiden_store.views import redactor_of
+    from ekiden_store.queries.progress import read_progress
+    from ekiden_store.queries.row_filter import RowFilter
+    from ekiden_store.queries.selection import read_names
+    from ekiden_store.serving.views import redactor_of
 
     if out is None and png is None and not as_json:
         raise CommandError("Name the page or the picture to make, as in `ekiden store report report.html`; or --json.")

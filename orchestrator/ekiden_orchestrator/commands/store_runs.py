@@ -20,7 +20,7 @@ def runs(*, folder: Folder = None, as_json: Json = False) -> None:
     """List the runs, the newest first: what they attempted, proved and cost."""
     from ekiden_orchestrator.commands.store_display import warn_of
     from ekiden_orchestrator.commands.store_runs_display import show_runs
-    from ekiden_store.runs import read_runs
+    from ekiden_store.queries.runs import read_runs
 
     opened = open_of(settings_of(folder))
     with opened.snapshot() as snapshot:
@@ -48,8 +48,8 @@ def compare(
     """
     from ekiden_orchestrator.commands.store_display import warn_of
     from ekiden_orchestrator.commands.store_runs_display import show_comparison
-    from ekiden_store.comparing_sets import compare_sets
-    from ekiden_store.selection import read_names
+    from ekiden_store.queries.comparing_sets import compare_sets
+    from ekiden_store.queries.selection import read_names
 
     sets = _sets(runs)
     names = None if asked is None else read_names(asked)

@@ -16,8 +16,8 @@ from ekiden_orchestrator.visible_text import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ekiden_store.comparing_sets import Pair, SetComparison, SetTotal
-    from ekiden_store.runs import RunSummary
+    from ekiden_store.queries.comparing_sets import Pair, SetComparison, SetTotal
+    from ekiden_store.queries.runs import RunSummary
 
 _NAMES = 5
 _UNLIKELY = 0.05
@@ -87,7 +87,7 @@ def _show_totals(totals: Sequence[SetTotal]) -> None:
 
 
 def _show_depths(totals: Sequence[SetTotal]) -> None:
-    from ekiden_store.comparing_sets import DEPTHS, NOT_TOLD
+    from ekiden_store.queries.comparing_sets import DEPTHS, NOT_TOLD
 
     depths = [depth for depth in DEPTHS if any(depth in total.depths for total in totals)]
     if depths and depths != [NOT_TOLD]:
@@ -122,7 +122,7 @@ def _show_pair(pair: Pair, *, several: bool) -> None:
 
 def _reading(pair: Pair) -> str:
     """Say what the figures mean."""
-    from ekiden_store.paired import FEWEST_TO_TELL
+    from ekiden_store.queries.paired import FEWEST_TO_TELL
 
     differing = pair.table.only_first + pair.table.only_second
     if pair.adjusted_p_value < _UNLIKELY:

@@ -14,7 +14,7 @@ from ekiden_orchestrator.errors import CommandError
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from ekiden_store.selection import Selection
+    from ekiden_store.queries.selection import Selection
 
 app = typer.Typer()
 
@@ -77,7 +77,7 @@ def select(
 
     The choice depends on the names and the seed alone. Names that are left out twice are counted once.
     """
-    from ekiden_store.selection import read_depths, read_index, read_names, select_theorems, write_selection
+    from ekiden_store.queries.selection import read_depths, read_index, read_names, select_theorems, write_selection
 
     sets: dict[str, Collection[str]] = {name: read_names(file) for name, file in _files(without or ())}
     if pairs is not None:
@@ -117,8 +117,8 @@ def _of_store(folder: Path | None, left: _Left) -> tuple[set[str], dict[str, set
     from ekiden_orchestrator.commands.store_display import warn_of
     from ekiden_store import StoreError
     from ekiden_store.arrow import pc
-    from ekiden_store.runs import nearest_runs
-    from ekiden_store.selection import stored_names
+    from ekiden_store.queries.runs import nearest_runs
+    from ekiden_store.queries.selection import stored_names
 
     opened = open_of(settings_of(folder))
     with opened.snapshot() as snapshot:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ekiden_orchestrator.reports.store_stages import Stages
-    from ekiden_store.progress_figures import Group, Progress, Share
-    from ekiden_store.stats import LabelCounts
+    from ekiden_store.queries.progress_figures import Group, Progress, Share
+    from ekiden_store.queries.stats import LabelCounts
 
 LENGTHS = (("at most 1", 1), ("2", 2), ("3 to 4", 4), ("5 to 8", 8), ("9 or more", 2**32))
 """How proofs are told apart by their tactics: what each class is called, and the most that it holds."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ekiden_store import Finding
-    from ekiden_store.progress_figures import Progress
-    from ekiden_store.redaction import Redactor
+    from ekiden_store.queries.progress_figures import Progress
+    from ekiden_store.redaction.redactor import Redactor
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ekiden_orchestrator.reports.pictures import Drawing
-    from ekiden_store.progress_figures import Group, Progress, Spent
-    from ekiden_store.stats import LabelCounts
+    from ekiden_store.queries.progress_figures import Group, Progress, Spent
+    from ekiden_store.queries.stats import LabelCounts
 
 MOST_RUNS = 100
 MOST_FAILURES = 15

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ekiden_orchestrator.reports.words import NO_ITERATION, visible
-from ekiden_store.progress_figures import Group, Progress, Share
+from ekiden_store.queries.progress_figures import Group, Progress, Share
 
 if TYPE_CHECKING:
-    from ekiden_store.progress_figures import Iteration, Run
+    from ekiden_store.queries.progress_figures import Iteration, Run
 
 NO_NAME = "(none)"
 MOST_STAGES = 200

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ekiden_orchestrator import visible_text
 
 if TYPE_CHECKING:
-    from ekiden_store.progress_figures import Share
+    from ekiden_store.queries.progress_figures import Share
 
 NONE, UNKNOWN = "–", "unknown"
 NO_ITERATION = "no iteration"

@@ -9,7 +9,7 @@ import pytest
 from ekiden_orchestrator.marathon.run import resume_run
 from ekiden_store import Step, Store
 from ekiden_store.arrow import pa
-from ekiden_store.stats import read_stats
+from ekiden_store.queries.stats import read_stats
 from marathon_bed import Bed
 from model_server import Answer, ModelServer
 from orchestrator.marathon.solver_sources import HELPER

@@ -11,7 +11,7 @@ import pytest
 from ekiden_orchestrator.solo.results import Results
 from ekiden_store import Store
 from ekiden_store.arrow import pa
-from ekiden_store.stats import read_stats
+from ekiden_store.queries.stats import read_stats
 from model_server import Answer, ModelServer
 from orchestrator.solo.conftest import EASY, SoloBed
 

@@ -116,7 +116,7 @@ def _place(row: Row) -> tuple[Any, ...]:
 
 
 def _as_a_tree_has_them(row: Row) -> list[tuple[str, Any]]:
-    from ekiden_store.trees import COLUMNS
+    from ekiden_store.queries.trees import COLUMNS
 
     return [(name, row[name]) for name in COLUMNS]
 

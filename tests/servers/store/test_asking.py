@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ekiden_store import Step, Store, StoreError
-from ekiden_store.asking import Question, answer
-from ekiden_store.selection_rows import RowFilter
+from ekiden_store.queries.asking import Question, answer
+from ekiden_store.queries.row_filter import RowFilter
 from servers.store.test_stats import filled, lost_tree, proved_tree
 
 SECRET = "ghp_" + "a1B2" * 9

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ekiden_store.atif import export_attempt, import_trajectory, read_trajectory
 from ekiden_store.columns import COLUMNS
 from ekiden_store.errors import StoreError
-from ekiden_store.sessions import SessionFile
+from ekiden_store.sessions.atif import export_attempt, import_trajectory, read_trajectory
+from ekiden_store.sessions.session import SessionFile
 from ekiden_store.steps import Step
 
 SESSIONS = sorted((Path(__file__).parents[2] / "data" / "sessions").glob("*.jsonl"))

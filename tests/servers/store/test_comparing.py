@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ekiden_store import Step, Store, StoreError
-from ekiden_store.comparing import Comparison, Side, Spent, TheoremChange, compare_runs
+from ekiden_store.queries.comparing import Comparison, Side, Spent, TheoremChange, compare_runs
 from servers.store.test_stats import filled, lost_tree, proved_tree
 
 

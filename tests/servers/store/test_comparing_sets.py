@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from ekiden_store import Step, Store, StoreError
-from ekiden_store.comparing_sets import SetComparison, compare_sets
-from ekiden_store.paired import Paired, share_interval
-from ekiden_store.runs import RunSummary, read_runs
+from ekiden_store.queries.comparing_sets import SetComparison, compare_sets
+from ekiden_store.queries.paired import Paired, share_interval
+from ekiden_store.queries.runs import RunSummary, read_runs
 from servers.store.test_stats import filled, lost_tree, proved_tree
 
 

@@ -17,11 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ekiden_store.arrow import pa, pq
-from ekiden_store.embeddings import EmbeddingCache, text_digest
-from ekiden_store.embeddings_fill import FillReport, TooManyRefusedError, fill_cache
-from ekiden_store.embeddings_import import import_reference_cache
-from ekiden_store.embeddings_index import VectorIndex
-from ekiden_store.encoders import BatchRefusedError, EncoderIdentity, EncoderStoppedError, HashEncoder, Vector
+from ekiden_store.embeddings.cache import EmbeddingCache, text_digest
+from ekiden_store.embeddings.encoders import (
+    BatchRefusedError,
+    EncoderIdentity,
+    EncoderStoppedError,
+    HashEncoder,
+    Vector,
+)
+from ekiden_store.embeddings.fill import FillReport, TooManyRefusedError, fill_cache
+from ekiden_store.embeddings.import_file import import_reference_cache
+from ekiden_store.embeddings.index import VectorIndex
 from ekiden_store.errors import StoreError
 from model_server import Answer, Heard, ModelServer
 
@@ -30,10 +36,10 @@ TEXTS = [f"⊢ {number} = {number}" for number in range(100)]
 FILLER = """
 import anyio, sys
 from pathlib import Path
-from ekiden_store.embeddings import EmbeddingCache
-from ekiden_store.embeddings_fill import fill_cache
-from ekiden_store.encoders import EncoderIdentity
-from ekiden_store.encoders_http import HttpEncoder
+from ekiden_store.embeddings.cache import EmbeddingCache
+from ekiden_store.embeddings.fill import fill_cache
+from ekiden_store.embeddings.encoders import EncoderIdentity
+from ekiden_store.embeddings.encoders_http import HttpEncoder
 
 identity = EncoderIdentity("deepseek/prover-v2", "abc123", "mean", "float16")
 

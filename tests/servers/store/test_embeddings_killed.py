@@ -13,8 +13,8 @@ from typing import cast
 import numpy as np
 import pytest
 
-from ekiden_store.embeddings import EmbeddingCache
-from ekiden_store.encoders import EncoderIdentity
+from ekiden_store.embeddings.cache import EmbeddingCache
+from ekiden_store.embeddings.encoders import EncoderIdentity
 from model_server import Answer, Heard, ModelServer, refusal
 
 IDENTITY = EncoderIdentity("m", "1", "mean", "bfloat16")
@@ -26,10 +26,10 @@ from pathlib import Path
 
 import anyio
 
-from ekiden_store.embeddings import EmbeddingCache
-from ekiden_store.embeddings_fill import fill_cache
-from ekiden_store.encoders import EncoderIdentity
-from ekiden_store.encoders_http import HttpEncoder
+from ekiden_store.embeddings.cache import EmbeddingCache
+from ekiden_store.embeddings.fill import fill_cache
+from ekiden_store.embeddings.encoders import EncoderIdentity
+from ekiden_store.embeddings.encoders_http import HttpEncoder
 
 identity = EncoderIdentity("m", "1", "mean", "bfloat16")
 texts = [f"x{number} : ℕ ⊢ x{number} + 0 = x{number}" for number in range(3000)]

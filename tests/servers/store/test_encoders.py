@@ -8,8 +8,14 @@ import anyio
 import numpy as np
 import pytest
 
-from ekiden_store.encoders import BatchRefusedError, EncoderIdentity, EncoderStoppedError, HashEncoder, Vector
-from ekiden_store.encoders_http import HttpEncoder
+from ekiden_store.embeddings.encoders import (
+    BatchRefusedError,
+    EncoderIdentity,
+    EncoderStoppedError,
+    HashEncoder,
+    Vector,
+)
+from ekiden_store.embeddings.encoders_http import HttpEncoder
 from ekiden_store.errors import StoreError
 from model_server import Answer, Heard, ModelServer
 

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from ekiden_store import Step, Store, StoreError
-from ekiden_store.exports import export_mix
-from ekiden_store.exports_folder import whole_folder
-from ekiden_store.exports_manifest import Manifest
-from ekiden_store.exports_verify import verify_data_set
-from ekiden_store.mixes import Mix, parse_mix, read_mix
-from ekiden_store.redaction import Redactor
-from ekiden_store.sampling_sorting import RankedLines
+from ekiden_store.data_sets.exports import export_mix
+from ekiden_store.data_sets.exports_folder import whole_folder
+from ekiden_store.data_sets.exports_manifest import Manifest
+from ekiden_store.data_sets.exports_verify import verify_data_set
+from ekiden_store.data_sets.mixes import Mix, parse_mix, read_mix
+from ekiden_store.queries.sampling_sorting import RankedLines
+from ekiden_store.redaction.redactor import Redactor
 from servers.store.test_stats import filled, proved_tree, tried
 
 KEY = "sk-ant-" + "api03-" + "Zx9" * 20
@@ -261,8 +261,8 @@ EXPORT = """
 import signal, sys
 from pathlib import Path
 from ekiden_store import Store
-from ekiden_store.exports import export_mix
-from ekiden_store.mixes import read_mix
+from ekiden_store.data_sets.exports import export_mix
+from ekiden_store.data_sets.mixes import read_mix
 folder, mix, out = map(Path, sys.argv[1:])
 with Store(folder).snapshot() as snapshot:
     if out.name == "killed":

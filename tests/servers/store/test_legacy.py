@@ -12,8 +12,8 @@ import pytest
 
 from ekiden_store import Step, Store, StoreError, StoreVersionError
 from ekiden_store.arrow import pa, pq
-from ekiden_store.pairs import Tally, examples
-from ekiden_store.selection_rows import RowFilter
+from ekiden_store.queries.pairs import Tally, examples
+from ekiden_store.queries.row_filter import RowFilter
 from servers.store.test_schema import REFERENCE
 
 ROWS: list[dict[str, object]] = [

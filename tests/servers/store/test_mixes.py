@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from ekiden_store import StoreError
-from ekiden_store.mixes import FileSource, Mix, StoreSource, Validation, parse_mix, read_mix
-from ekiden_store.selection_rows import RowFilter
+from ekiden_store.data_sets.mixes import FileSource, Mix, StoreSource, Validation, parse_mix, read_mix
+from ekiden_store.queries.row_filter import RowFilter
 
 MIX = """
 seed = 42

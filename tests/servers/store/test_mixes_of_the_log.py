@@ -11,11 +11,11 @@ import pytest
 
 from ekiden_store import Store
 from ekiden_store.arrow import pa, pc, pq
-from ekiden_store.exports import export_mix
-from ekiden_store.mixes import parse_mix
-from ekiden_store.selection import Exclusion, read_names, select_theorems, write_selection
-from ekiden_store.stats import LabelCounts, Proved, read_stats
-from ekiden_store.trees import theorems_with
+from ekiden_store.data_sets.exports import export_mix
+from ekiden_store.data_sets.mixes import parse_mix
+from ekiden_store.queries.selection import Exclusion, read_names, select_theorems, write_selection
+from ekiden_store.queries.stats import LabelCounts, Proved, read_stats
+from ekiden_store.queries.trees import theorems_with
 from servers.store.test_schema import REFERENCE
 
 

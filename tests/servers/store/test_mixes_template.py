@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from ekiden_store import StoreError
-from ekiden_store.exports import export_mix
-from ekiden_store.exports_verify import read_template
-from ekiden_store.mixes import parse_mix
-from ekiden_store.mixes_template import Template
-from ekiden_store.redaction import Redactor
+from ekiden_store.data_sets.exports import export_mix
+from ekiden_store.data_sets.exports_verify import read_template
+from ekiden_store.data_sets.mixes import parse_mix
+from ekiden_store.data_sets.mixes_template import Template
+from ekiden_store.redaction.redactor import Redactor
 from servers.store.test_stats import filled, proved_tree
 
 PROMPT = "Complete the following Lean 4 code:\n\n```lean4\n/- tactic state:\n{state}\n-/\n"

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from ekiden_store.paired import FEWEST_TO_TELL, Interval, Paired, adjusted, share_interval
+from ekiden_store.queries.paired import FEWEST_TO_TELL, Interval, Paired, adjusted, share_interval
 
 
 @pytest.mark.parametrize(("first", "second"), list(product(range(7), repeat=2)))

@@ -6,9 +6,9 @@ from typing import Any
 
 from ekiden_store import Step, Store
 from ekiden_store.arrow import pc
-from ekiden_store.pairs import Example, Tally, examples, positive_paths
-from ekiden_store.pairs_contrast import Contrast, contrasts
-from ekiden_store.selection_rows import RowFilter
+from ekiden_store.queries.pairs import Example, Tally, examples, positive_paths
+from ekiden_store.queries.pairs_contrast import Contrast, contrasts
+from ekiden_store.queries.row_filter import RowFilter
 from servers.store.test_stats import filled, lost_tree, proved_tree, tried
 
 POSITIVE = RowFilter(labels=("positive",))

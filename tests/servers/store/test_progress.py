@@ -10,9 +10,9 @@ import pytest
 from attempts import Shape, attempts
 from ekiden_store import Step, Store
 from ekiden_store.arrow import pc
-from ekiden_store.progress import read_progress
-from ekiden_store.progress_figures import Group, Progress, Share
-from ekiden_store.stats import LabelCounts, read_stats
+from ekiden_store.queries.progress import read_progress
+from ekiden_store.queries.progress_figures import Group, Progress, Share
+from ekiden_store.queries.stats import LabelCounts, read_stats
 
 STATES = ["search_node", "tactic"]
 

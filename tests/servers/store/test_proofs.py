@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ekiden_store import Step, compare_sets, read_runs, read_stats, stored_names
-from ekiden_store.progress import read_progress
+from ekiden_store.queries.progress import read_progress
 from servers.store.test_stats import filled, lost_tree, proved_tree, tried
 
 

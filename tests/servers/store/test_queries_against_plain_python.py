@@ -12,16 +12,16 @@ import pytest
 
 from ekiden_store import Store
 from ekiden_store.arrow import pc
-from ekiden_store.comparing import Change, compare_runs
-from ekiden_store.exports import export_mix
-from ekiden_store.mixes import parse_mix
-from ekiden_store.pairs import Tally, examples, positive_paths
-from ekiden_store.pairs_contrast import contrasts
-from ekiden_store.sampling import Stratum, dedupe, sample, stratify
-from ekiden_store.selection_rows import RowFilter
+from ekiden_store.data_sets.exports import export_mix
+from ekiden_store.data_sets.mixes import parse_mix
+from ekiden_store.queries.comparing import Change, compare_runs
+from ekiden_store.queries.pairs import Tally, examples, positive_paths
+from ekiden_store.queries.pairs_contrast import contrasts
+from ekiden_store.queries.row_filter import RowFilter
+from ekiden_store.queries.sampling import Stratum, dedupe, sample, stratify
+from ekiden_store.queries.stats import read_stats
+from ekiden_store.queries.trees import trees
 from ekiden_store.snapshot import Snapshot
-from ekiden_store.stats import read_stats
-from ekiden_store.trees import trees
 from servers.store.plain_queries import (
     Row,
     plain_contrasts,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ekiden_store.errors import StoreError
-from ekiden_store.redaction import Redactor
+from ekiden_store.redaction.redactor import Redactor
 from ekiden_store.steps import Step
 
 DATA = Path(__file__).parents[2] / "data"

@@ -8,7 +8,7 @@ import pytest
 
 from ekiden_store import Step, Store, StoreError
 from ekiden_store.arrow import pc
-from ekiden_store.sampling import dedupe, sample, stratify
+from ekiden_store.queries.sampling import dedupe, sample, stratify
 from servers.store.test_stats import filled
 
 

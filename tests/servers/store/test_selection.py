@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ekiden_store import StoreError
-from ekiden_store.selection import Exclusion, read_names, select_theorems, write_selection
+from ekiden_store.queries.selection import Exclusion, read_names, select_theorems, write_selection
 
 NAMES = [f"t{number}" for number in range(100)]
 

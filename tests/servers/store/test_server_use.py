@@ -16,9 +16,9 @@ from ekiden_config import default_settings
 from ekiden_kit.build import build_server
 from ekiden_store import Step, Store
 from ekiden_store.layout import Layout
-from ekiden_store.pages import PAGE_CHARS
 from ekiden_store.server import SERVER
-from ekiden_store.tidying import Tidier
+from ekiden_store.serving.pages import PAGE_CHARS
+from ekiden_store.serving.tidying import Tidier
 from tool_answers import answer, refusal
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ekiden_store.errors import StoreError
-from ekiden_store.sessions import SessionFile, session_files
+from ekiden_store.sessions.session import SessionFile, session_files
 from ekiden_store.steps import Step
 from ekiden_store.store import Store
 

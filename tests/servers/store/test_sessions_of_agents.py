@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_clients import Agent, Session, run_claude, run_codex, with_every_agent
-from ekiden_store.sessions import SessionFile, SessionReport, session_files
+from ekiden_store.sessions.session import SessionFile, SessionReport, session_files
 from ekiden_store.steps import Step
 from ekiden_store.store import Store
 from model_server import Answer, ModelServer, ToolCall

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ekiden_store import Step, Store, StoreError
-from ekiden_store.redaction import Redactor
-from ekiden_store.sql import sql_rows
+from ekiden_store.queries.sql import sql_rows
+from ekiden_store.redaction.redactor import Redactor
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -127,7 +127,7 @@ import sys
 from pathlib import Path
 sys.modules["duckdb"] = None
 from ekiden_store import Store, StoreError
-from ekiden_store.sql import sql_rows
+from ekiden_store.queries.sql import sql_rows
 try:
     with Store(Path(sys.argv[1])).snapshot() as snapshot, sql_rows(snapshot, "SELECT 1"):
         pass

@@ -8,9 +8,9 @@ import pytest
 
 from ekiden_store import Step, Store
 from ekiden_store.arrow import pa, pc
-from ekiden_store.sampling_hashes import Distinct, Least, mixed, text_numbers
-from ekiden_store.sampling_spilled import LeastRows
-from ekiden_store.stats import Candidates, LabelCounts, Proved, Stats, read_stats
+from ekiden_store.queries.sampling_hashes import Distinct, Least, mixed, text_numbers
+from ekiden_store.queries.sampling_spilled import LeastRows
+from ekiden_store.queries.stats import Candidates, LabelCounts, Proved, Stats, read_stats
 
 
 def tried(theorem: str, number: int, parent: int | None, tactic: str, state: str, **columns: Any) -> Step:

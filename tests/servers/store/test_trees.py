@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ekiden_store import Step, Store, StoreError
-from ekiden_store.sampling_groups import rows_by_theorem
-from ekiden_store.trees import Node, Row, Tree, read_trees, tree_lines, tree_of, trees
+from ekiden_store.queries.sampling_groups import rows_by_theorem
+from ekiden_store.queries.trees import Node, Row, Tree, read_trees, tree_lines, tree_of, trees
 from servers.store.test_stats import filled, lost_tree, proved_tree, tried
 
 

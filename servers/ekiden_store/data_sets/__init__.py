@@ -1,0 +1,1 @@
+"""Data sets for training: mixes, which say what goes in, and exports, which write it."""

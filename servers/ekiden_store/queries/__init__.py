@@ -1,0 +1,1 @@
+"""What is asked of a store: counts, trees, pairs, samples, choices, comparisons, SQL."""

@@ -1,0 +1,1 @@
+"""Striking out secrets in what leaves a store."""

@@ -1,0 +1,1 @@
+"""What the MCP server `trajectories` and the commands show of a store."""

@@ -1,0 +1,1 @@
+"""What agents leave behind as steps: session files of Codex and Claude Code, and ATIF."""
