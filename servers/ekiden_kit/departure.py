@@ -19,7 +19,7 @@ def stop_descendants() -> None:
             continue
 
 
-def leave_soon(status: int) -> None:
+def leave_soon(status: int, *, grace_s: float = _GRACE_S) -> None:
     """End the process after a moment of grace, if it has not ended by then; a computing thread cannot be cancelled."""
 
     def leave() -> None:
@@ -27,6 +27,6 @@ def leave_soon(status: int) -> None:
         sys.stderr.flush()
         os._exit(status)
 
-    timer = threading.Timer(_GRACE_S, leave)
+    timer = threading.Timer(grace_s, leave)
     timer.daemon = True
     timer.start()

@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 _SURE_TO_FIT = 4096
 """Bytes that a pipe said to be writable takes without blocking."""
+_TELLING_S = 5.0
+"""How long telling of a crash may take."""
 
 
 def serve_wire(server: EkidenServer, wire: Wire, conversation: Conversation) -> int:
@@ -96,7 +98,7 @@ async def _ending_with_a_crash() -> AsyncGenerator[None, None]:
     try:
         yield
     except Exception:
-        leave_soon(1)
+        leave_soon(1, grace_s=_TELLING_S)  # first, for whoever reads the log may have stopped reading
         logger.exception("The standard streams failed.")
         raise
 

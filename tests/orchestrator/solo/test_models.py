@@ -263,7 +263,6 @@ def test_baseline_does_without_a_model_that_nobody_named_and_nobody_serves(bed: 
 def test_harvest_refutes_in_solo_and_leaves_a_true_problem(bed: SoloBed) -> None:
     bed.problems.append({**bed.problems[0], "id": "large", "equation1": NEEDS_FOUR[0], "equation2": NEEDS_FOUR[1]})
     assert bed.run("harvest")
-    bed.configure(solver={"timeout_seconds": 4})
     bed.problems = [{**bed.problems[0], "id": "true", "equation1": COMMUTES, "equation2": COMMUTES}]
     assert not bed.run("harvest")
     record = bed.results.results["true"]
